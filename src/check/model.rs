@@ -20,6 +20,8 @@ pub struct Model {
     pub arithmetic: Arithmetic,
     /// Whether A is compressed.
     compressed: bool,
+    /// Whether a schedule's tiles fill K up.
+    filled_up: bool,
     /// Where it was read, and the SHA-256 of that text; none of the catalogue's.
     file: Option<(PathBuf, String)>,
 }
@@ -63,10 +65,10 @@ impl Model {
     }
 
     /// Refuses a K that ends within an instruction that adds whole steps only, and that no tile fills up.
-    fn check_k(&self, k: usize, schedule: &Scheduling) -> Result<(), CheckError> {
+    fn check_k(&self, k: usize) -> Result<(), CheckError> {
         let choice = self.choice();
         match choice.rule.least_k() {
-            Some(least) if !k.is_multiple_of(least) && schedule.spec().tile_k.is_none() => {
+            Some(least) if !self.filled_up && !k.is_multiple_of(least) => {
                 let reason = format!(
                     "K is {k}, but {} takes {least} k at a time: pad A and B with zeros, as kernels do",
                     choice.instruction.name
@@ -150,19 +152,15 @@ impl ModelRequest {
             rule: place(&instructions[instruction].rules, choice.rule),
             arithmetic: self.fpmr.applied(choice.arithmetic.clone())?,
             compressed: false,
+            filled_up: schedule.spec().tile_k.is_some(),
             architecture,
             file,
         })
     }
 
     /// The model with what happens between blocks of this K.
-    pub fn between_blocks(
-        &self,
-        model: Model,
-        k: usize,
-        schedule: &Scheduling,
-    ) -> Result<Model, CheckError> {
-        model.check_k(k, schedule)?;
+    pub fn between_blocks(&self, model: Model, k: usize) -> Result<Model, CheckError> {
+        model.check_k(k)?;
         let arithmetic = self.ttnn.between_blocks(model.arithmetic, k)?;
         Ok(Model {
             arithmetic,

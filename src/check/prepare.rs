@@ -144,7 +144,7 @@ impl Prepared {
         let number = check.engine.adapter();
         let device = number.map(|number| engines.device(number)).transpose();
         let device = device.map_err(CheckError::of("engine"))?;
-        let model = check.model.between_blocks(model, k, &scheduling)?;
+        let model = check.model.between_blocks(model, k)?;
         if let Some(d) = d {
             arrays.insert(Role::D, d);
         }

@@ -112,7 +112,7 @@ impl ProductModel {
         let scheduling = check.schedule.resolve()?;
         scheduling.check_added(has(Role::Bias), has(Role::C))?;
         let model = check.model.select(has(Role::ScaleA), &scheduling)?;
-        let model = check.model.between_blocks(model, product.k, &scheduling)?;
+        let model = check.model.between_blocks(model, product.k)?;
         let sha256 = model.arithmetic.sha256();
         if sha256 != committed.to_string() {
             return nothing(format!(

@@ -76,13 +76,8 @@ pub fn divide(parts: &Parts, length: usize, tile_k: Option<usize>) -> Result<Vec
                     let mut start = 0;
                     while start < length {
                         let left = length - start;
-                        let end = start
-                            + match left {
-                                left if left <= *longest || left >= 2 * longest => {
-                                    left.min(*longest)
-                                }
-                                left => left.div_ceil(2),
-                            };
+                        let half = left > *longest && left < 2 * longest;
+                        let end = start + left.div_ceil(1 + usize::from(half)).min(*longest);
                         leaves.push(part(start..end));
                         start = end;
                     }

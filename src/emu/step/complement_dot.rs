@@ -82,8 +82,8 @@ impl StepKind for ComplementDot {
         self.nan.check(formats.accumulator)
     }
 
-    fn has_schedules(&self) -> bool {
-        false
+    fn own_schedules(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
     }
 }
 

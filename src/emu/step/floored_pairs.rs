@@ -75,8 +75,8 @@ impl StepKind for FlooredPairs {
         self.nan.check(formats.accumulator)
     }
 
-    fn has_schedules(&self) -> bool {
-        false
+    fn own_schedules(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
     }
 }
 

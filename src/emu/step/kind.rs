@@ -52,14 +52,9 @@ pub trait StepKind {
         true
     }
 
-    /// Whether schedules of libraries' kernels are known for such units.
-    fn has_schedules(&self) -> bool {
-        true
-    }
-
-    /// Presets of kernels for such units, where those of GPUs' libraries are not tried.
-    fn own_schedules(&self) -> &'static [&'static str] {
-        &[]
+    /// The presets of kernels for such units, where those of GPUs' libraries are none.
+    fn own_schedules(&self) -> Option<&'static [&'static str]> {
+        None
     }
 
     /// Whether the accumulator's format must be given: units that have several, none of them the usual one.

@@ -140,8 +140,8 @@ impl StepKind for OrderedFma {
         check_nan(self.invalid, accumulator)
     }
 
-    fn has_schedules(&self) -> bool {
-        false
+    fn own_schedules(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
     }
 }
 

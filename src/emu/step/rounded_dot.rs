@@ -114,10 +114,7 @@ impl StepKind for RoundedDot {
                 |all: &'_ [Unpacked]| first.min(all.len())..(first + self.fused).min(all.len());
             let (k, own) = (part(a), (&a[part(a)], &b[part(b)]));
             let sum = self.operation(formats, None, own, self.fused);
-            let stage = match self.fused {
-                1 => "product",
-                _ => "products added",
-            };
+            let stage = ["product", "products added"][usize::from(self.fused > 1)];
             observer.stage(stage, || k.collect());
             observer.result(format, sum);
             total = Some(match total {
@@ -160,20 +157,11 @@ impl StepKind for RoundedDot {
                 self.group
             ),
         };
-        let flush = if self.flush {
-            ", subnormals flushed to zero"
-        } else {
-            ""
-        };
-        let nan = if self.payloads {
-            "; NaNs keep their payload"
-        } else {
-            ""
-        };
-        let osm = match self.fpmr {
-            Some(Fpmr { osm: true, .. }) => "; an overflow gives the largest finite number",
-            _ => "",
-        };
+        let when = |yes: bool, words: &'static str| if yes { words } else { "" };
+        let flush = when(self.flush, ", subnormals flushed to zero");
+        let nan = when(self.payloads, "; NaNs keep their payload");
+        let largest = "; an overflow gives the largest finite number";
+        let osm = when(self.fpmr.is_some_and(|fpmr| fpmr.osm), largest);
         format!("{sums}{flush}{nan}{osm}")
     }
 
@@ -234,12 +222,8 @@ impl StepKind for RoundedDot {
         true
     }
 
-    fn has_schedules(&self) -> bool {
-        false
-    }
-
-    fn own_schedules(&self) -> &'static [&'static str] {
-        &["openblas-neoverse-n2", "openblas-neoverse-v1"]
+    fn own_schedules(&self) -> Option<&'static [&'static str]> {
+        Some(&["openblas-neoverse-n2", "openblas-neoverse-v1"])
     }
 
     fn fpmr(&self) -> Option<Fpmr> {

@@ -263,8 +263,8 @@ impl StepKind for Sliced {
         self.minus_one.map(|_| self as &dyn KnownFault)
     }
 
-    fn has_schedules(&self) -> bool {
-        false
+    fn own_schedules(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
     }
 
     fn rounds(&self) -> bool {

@@ -82,8 +82,8 @@ impl StepKind for SlicedIntegers {
         ThroughMemory::Unknown
     }
 
-    fn has_schedules(&self) -> bool {
-        false
+    fn own_schedules(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
     }
 }
 

@@ -241,6 +241,7 @@ kernels!(
     half_chain,
     integer_sum,
     pairwise_flush,
+    rounded_dot,
     sliced,
     sticky_rne,
 );

@@ -128,6 +128,18 @@ fn every_machine_is_recognised() {
     });
 }
 
+/// Pairs to odd, and fused ones in two directions.
+#[test]
+fn dots_of_arm_are_recognised() {
+    let arm = Catalogue::builtin().find("arm").unwrap();
+    for instruction in ["bfdot", "bfdot-ebf", "bfdot-ebf-fz", "bfdot-ebf-rz"] {
+        let choice = arm.select(Some(instruction), [Format::Bf16; 2], Some(Format::Fp32));
+        let machine = choice.unwrap().arithmetic;
+        let found = recognised(instruction, &machine);
+        assert_eq!(found.arithmetic.step, machine.step, "{instruction}");
+    }
+}
+
 /// Of all phases together, and of the first alone: slices, groups and roundings.
 #[test]
 fn slices_are_recognised() {

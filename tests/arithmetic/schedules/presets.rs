@@ -140,13 +140,12 @@ pub fn wish(name: &str, unit: &Unit, shape: Shape, kind: Kind, random: &mut Rand
     wish
 }
 
-/// NVIDIA's schedules say what a NaN of NVIDIA's CUDA cores is; AMD's instruction has NaNs of its own.
+/// NVIDIA's schedules say what a NaN of NVIDIA's CUDA cores is; AMD's instruction has NaNs of its own. The loops here know
+/// NVIDIA's alone, and on Arm infinities of wide numbers make others.
 fn kinds(unit: &Unit) -> Vec<Kind> {
-    let nvidia = !unit.name.starts_with("cdna") && !unit.name.starts_with("arm");
-    KINDS
-        .into_iter()
-        .filter(|&kind| nvidia || kind != Kind::Special)
-        .collect()
+    let [cdna, arm] = ["cdna", "arm"].map(|name| unit.name.starts_with(name));
+    let nan = |kind| kind == Kind::Special && (cdna || arm) || kind == Kind::Wide && arm;
+    KINDS.into_iter().filter(|&kind| !nan(kind)).collect()
 }
 
 /// A preset's spec with what it leaves open.

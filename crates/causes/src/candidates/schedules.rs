@@ -91,15 +91,14 @@ pub fn guesses(request: &Wanted) -> Vec<Guess> {
     {
         list.is_new(&plain, "");
     }
-    let step = &request.arithmetic.step;
-    match request.scales {
-        _ if !step.has_schedules() => {
-            for name in step.own_schedules() {
+    match (request.arithmetic.step.own_schedules(), request.scales) {
+        (Some(names), _) => {
+            for name in names {
                 list.preset(name, Overrides::default());
             }
         }
-        None => list.unscaled(),
-        Some(per) => list.scaled(per),
+        (None, None) => list.unscaled(),
+        (None, Some(per)) => list.scaled(per),
     }
     list.guesses
 }

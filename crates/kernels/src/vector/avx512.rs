@@ -195,6 +195,19 @@ unsafe impl Vector for Avx512 {
             let high = _mm256_castps_pd(_mm512_cvtpd_ps(x.1));
             _mm512_castpd_ps(_mm512_insertf64x4::<1>(_mm512_castps_pd(low), high))
         };
+        /// As to odd sums.
+        fn narrow_odd(x: Pair) -> __m512 = {
+            let [down, up] = [
+                [_mm512_cvt_roundpd_ps::<DOWN>(x.0), _mm512_cvt_roundpd_ps::<DOWN>(x.1)],
+                [_mm512_cvt_roundpd_ps::<UP>(x.0), _mm512_cvt_roundpd_ps::<UP>(x.1)],
+            ]
+            .map(|[low, high]| {
+                let low = _mm512_castps_pd(_mm512_castps256_ps512(low));
+                _mm512_castpd_ps(_mm512_insertf64x4::<1>(low, _mm256_castps_pd(high)))
+            });
+            let even = _mm512_testn_epi32_mask(_mm512_castps_si512(down), _mm512_set1_epi32(1));
+            _mm512_mask_mov_ps(down, even, up)
+        };
         fn int_to_d(x: __m512i) -> Pair = Pair(
             _mm512_cvtepi32_pd(_mm512_castsi512_si256(x)),
             _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64::<1>(x)),

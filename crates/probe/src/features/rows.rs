@@ -372,7 +372,13 @@ fn rounding(x: &Answers) -> Option<String> {
     if depth(x).is_some_and(|depth| bits >= depth + 3) {
         return Some(format!("at least {bits} bits, all that the terms have"));
     }
-    Some(format!("{} to {bits} bits", mode(seen)))
+    // To odd, a quarter of the last bit goes up as well: no rounding to nearest takes it.
+    let quarters = [false, true].map(|negative| up(1, last - 2, negative));
+    let mode = match mode(seen) {
+        "RNA" if quarters == [Some(true); 2] => "odd, or away from zero,",
+        mode => mode,
+    };
+    Some(format!("{mode} to {bits} bits"))
 }
 
 fn monotonic(x: &Answers) -> Option<String> {

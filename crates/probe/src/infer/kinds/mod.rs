@@ -14,6 +14,7 @@ mod fused_floor;
 mod fused_halves;
 mod integer_sum;
 mod pairwise_flush;
+mod rounded_dot;
 mod sliced;
 mod sliced_integers;
 mod sticky_rne;
@@ -133,6 +134,7 @@ searched! {
     IntegerSum,
     ComplementDot,
     FlooredPairs,
+    RoundedDot,
     Sliced,
     SlicedIntegers,
 }
