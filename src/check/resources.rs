@@ -1,8 +1,7 @@
 //! What the checks of a run share.
 
 use super::kernel::KernelTexts;
-use crate::emu::Engines;
-use crate::emu::engine::ExactAlone;
+use crate::emu::{Engines, engine::ExactAlone};
 use crate::io::Files;
 
 /// What the checks of a run share, handed over by whoever runs them.

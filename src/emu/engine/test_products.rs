@@ -1,7 +1,6 @@
 //! Products of awkward numbers: fast engines are tested with them before their first use.
 
-use crate::num::random::SplitMix64;
-use crate::num::{Class, Format, Formats, Scale};
+use crate::num::{Class, Format, Formats, Scale, random::SplitMix64};
 use crate::tensor::{Problem, Tensor};
 
 /// What operands hold.

@@ -19,49 +19,20 @@
 //! kernel says so and the caller asks the exact engine.
 
 use super::align::{Adding, Align, Half2Products, Multiplying};
-use super::down;
-use super::pack::{Exponents, ROWS};
+use super::pack::ROWS;
 use super::plan::{GroupPlan, Output};
-use super::tile::{Fused, Tile, assert_lengths};
-use crate::vector::{ACROSS, Aligned, FmaDown, Half2, Vector, WIDEST};
+use super::tile::{Tile, assert_lengths};
+use crate::vector::{ACROSS, Aligned, Half2, Vector, WIDEST};
 
 /// Sign clear, all of the exponent.
 const EXPONENT: i32 = 0x7f80_0000;
-
-impl Fused for GroupPlan {
-    fn products(&self) -> &GroupPlan {
-        self
-    }
-
-    fn suits(&self, a: Exponents, b: Exponents, k: usize) -> bool {
-        a.suits(b, self, k)
-    }
-
-    #[inline(always)]
-    unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
-        // SAFETY: the same promise.
-        unsafe { run::<V>(tile) }
-    }
-
-    #[inline(always)]
-    unsafe fn run_half2<V: Half2>(&self, tile: &mut Tile) -> bool {
-        // SAFETY: the same promise.
-        unsafe { run_half2::<V>(tile) }
-    }
-
-    #[inline(always)]
-    unsafe fn run_down<V: FmaDown>(&self, tile: &mut Tile) -> bool {
-        // SAFETY: the same promise.
-        unsafe { down::run::<V>(tile) }
-    }
-}
 
 /// Runs a tile. False if a precondition failed; then the state is as it was.
 ///
 /// # Safety
 /// The machine must have the features that `V` needs.
 #[inline(always)]
-unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
+pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     let plan = tile.plan;
     assert_lengths::<V>(tile);
     // SAFETY: features are the caller's promise; every pointer below stays within the lengths just
@@ -124,7 +95,7 @@ unsafe fn either<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES:
 /// # Safety
 /// The machine must have the features that `V` needs.
 #[inline(always)]
-unsafe fn run_half2<V: Half2>(tile: &mut Tile) -> bool {
+pub unsafe fn run_half2<V: Half2>(tile: &mut Tile) -> bool {
     let plan = tile.plan;
     assert_lengths::<V>(tile);
     let Some(half2) = &tile.half2 else {

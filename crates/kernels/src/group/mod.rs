@@ -5,11 +5,13 @@
 //! * [`tile`]: what a kernel gets.
 //! * [`kernel`]: the arithmetic; its header explains why it is exact. [`align`]: its products. [`down`]: the same as a chain
 //!   of FMAs that round down.
+//! * `fused`: which of these loops runs a tile.
 //! * [`floor`]: the same products with the end of CDNA 3; [`sticky`]: with that of Vortex.
 
 mod align;
 mod down;
 mod floor;
+mod fused;
 mod kernel;
 mod pack;
 mod plan;

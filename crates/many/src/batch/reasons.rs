@@ -15,7 +15,7 @@ pub fn plain(reason: &str) -> String {
         format!("it is {}, and {} is expected", value(found), kind(wanted))
     } else if let Some((name, list)) = either(reason, ["unknown variant "]) {
         format!(
-            "{} is none of {}",
+            "{} is not one of {}",
             quoted(name),
             known(list).replace(" or ", ", ")
         )
@@ -109,11 +109,11 @@ mod tests {
             ),
             (
                 "unknown variant `bf17`, expected one of `fp16`, `bf16`",
-                "\"bf17\" is none of fp16, bf16",
+                "\"bf17\" is not one of fp16, bf16",
             ),
             (
                 "unknown variant `maybe`, expected `exact` or `any`",
-                "\"maybe\" is none of exact, any",
+                "\"maybe\" is not one of exact, any",
             ),
             (
                 "unknown field `case`, expected one of `schema`, `cases`",
