@@ -205,6 +205,38 @@ fn exact_sums_that_a_far_product_decides() {
     assert_eq!(ties, 190);
 }
 
+/// To odd: sums that rounding to nearest takes for an infinity, and one that is one; sums just below the smallest normal
+/// number, and that number.
+#[test]
+fn sums_to_odd_at_both_ends() {
+    let model = models::named("arm bfdot bf16*bf16->fp32");
+    let shape = Shape::new(4, 40, 2);
+    for (c, exponents, expected) in [
+        (0x7f7f_ffff, [102, -50], 0x7f7f_ffff),
+        (0x7f7f_ffff, [103, 102], 0x7f7f_ffff),
+        (0x7f7f_ffff, [104, -50], 0x7f80_0000),
+        (0x7f00_0000, [126, 126], 0x7f80_0000),
+        (0, [-127, -127], 0),
+        (0, [-126, -127], 0x0080_0000),
+        (0x8080_0001, [-126, -127], 0x8000_0000),
+    ] {
+        for sign in [0, 1] {
+            let row = exponents.map(|e| power(e - e / 2) | sign << 15);
+            let column = exponents.map(|e| power(e / 2));
+            let b: Vec<_> = column.iter().flat_map(|&code| [code; 40]).collect();
+            let c = [c ^ (sign << 31); 160];
+            let found = product(&model, Engine::Exact, shape, &row.repeat(4), &b, Some(&c));
+            assert_eq!(
+                found[0],
+                expected ^ (sign << 31),
+                "{exponents:?} {:x}",
+                c[0]
+            );
+            same(&model, shape, &row.repeat(4), &b, &c);
+        }
+    }
+}
+
 /// A tie in FP64 between two products that cancel, and a far product that decides it.
 #[test]
 fn sums_of_doubles_that_a_far_product_decides() {
