@@ -73,7 +73,7 @@ fn value(found: &str) -> String {
 /// What is expected.
 fn kind(wanted: &str) -> &str {
     match wanted {
-        "a string" | "string" => "text",
+        "a string" | "string" | "string or map" => "text",
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "a map" => "an object",
