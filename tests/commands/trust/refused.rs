@@ -74,7 +74,7 @@ fn lists_for_objects() {
     folder.write("cases.json", list.to_string());
     folder
         .tcverify("batch cases.json")
-        .refuses(&["cases.json", "it is a list, expected an object"]);
+        .refuses(&["cases.json", "it is a list, and an object is expected"]);
     folder.tcverify(PLAN).expect(0);
     let document: Value = serde_json::from_slice(&folder.read("plan.json")).unwrap();
     folder.write(
