@@ -92,12 +92,13 @@ def copy_of(tree, paths):
         shutil.copy2(ROOT / path, target)
 
 
-def tracked(*under):
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *under],
-        cwd=ROOT, check=True, capture_output=True, text=True,
-    ).stdout
-    return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+def sources(*under):
+    """The files of the tree below these folders, or all, without what a build made."""
+    for folder in under or ["."]:
+        for place, folders, files in os.walk(ROOT / folder):
+            folders[:] = [name for name in folders if name not in (".git", "target", "node_modules", "__pycache__")]
+            for name in files:
+                yield (pathlib.Path(place) / name).relative_to(ROOT)
 
 
 def run(tree, *words, expected=0):
@@ -109,7 +110,7 @@ def run(tree, *words, expected=0):
 
 
 def core_alone(tree):
-    copy_of(tree, [*tracked(*CORE), "Cargo.lock"])
+    copy_of(tree, [*sources(*CORE), "Cargo.lock"])
     text = (ROOT / "Cargo.toml").read_text()
     shared = text[text.index("[workspace.package]") : text.index("[package]")]
     members = ", ".join(f'"{folder}"' for folder in CORE)
@@ -130,7 +131,7 @@ def main():
         if names == ["core"]:
             core_alone(tree)
         else:
-            copy_of(tree, tracked())
+            copy_of(tree, sources())
             remove(tree, with_dependants(names))
             run(tree, "cargo", "check", "--quiet", "--package", "tcverify")
 
