@@ -97,9 +97,11 @@ fn any_two_presets_make_different_bits_of_some_operands() {
     let tf32 = Unit::new("ampere", "mma", Tf32, Fp32);
     let fp16 = Unit::new("hopper", "wgmma", Fp16, Fp32);
     // Zero points are taken off integers, which no other schedule has; `wrong_vllm` tells those two apart.
-    let floats = NAMES.into_iter().filter(|name| !name.contains("-azp"));
-    let names: Vec<&str> = floats.collect();
-    assert_eq!(names.len(), NAMES.len() - 2);
+    // Tiles of Arm's kernels have fewer k than a step of these units; `straight_arm` has their orders.
+    let left_out = ["-azp", "openblas-", "iree-"];
+    let suits = |name: &&str| !left_out.iter().any(|part| name.contains(part));
+    let names: Vec<&str> = NAMES.into_iter().filter(suits).collect();
+    assert_eq!(names.len(), NAMES.len() - 5);
     let pairs: Vec<[&str; 2]> = names
         .iter()
         .enumerate()
