@@ -45,7 +45,6 @@ const TOO_LARGE: i32 = (127 + 16) << 23;
 /// The bits of an FP32 that an FP16 has.
 const KEPT: i32 = -1 << 13;
 
-/// A number of FP16 or FP32 as an FP32, and back.
 /// The number of a code of a format that an FP32 holds.
 pub fn widened(format: Format, code: u64) -> f32 {
     let wide = convert_exact(format, code, Format::Fp32);

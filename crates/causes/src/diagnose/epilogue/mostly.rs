@@ -7,6 +7,7 @@ use super::{Fit, SOLVED, before, functions, functions_and_none, solved};
 use crate::diagnose::Case;
 use crate::diagnose::Mostly;
 use crate::diagnose::trial::Trial;
+use crate::num::Format;
 
 /// Parts of the rows or columns, each of which is tried alone.
 const PARTS: usize = 4;
@@ -20,6 +21,9 @@ const REFINED: usize = 1 << 14;
 
 /// Units in the last place by which a number that is concluded from few elements may be off.
 const NEAR: u64 = 4;
+
+/// One in so many elements may be off by that.
+const FEW_OF: u64 = 16;
 
 /// The first epilogue that gives all that is examined of one part.
 pub fn mostly(case: &Case, trial: &Trial) -> Option<Mostly> {
@@ -74,7 +78,7 @@ pub fn mostly(case: &Case, trial: &Trial) -> Option<Mostly> {
     });
     let fit = refined.unwrap_or(fit);
     let formula = &fit.formula;
-    let mut nearly = 0;
+    let [mut nearly, mut by_numbers] = [0, 0];
     let codes = points.all.iter().map(|point| {
         let computed = formula.code(case, point);
         let format = case.replay.format();
@@ -83,9 +87,14 @@ pub fn mostly(case: &Case, trial: &Trial) -> Option<Mostly> {
         }
         let is_near = is_near(case, computed, point);
         nearly += u64::from(is_near);
+        by_numbers += u64::from(is_near && !computed.1);
         if is_near { point.given } else { computed.0 }
     });
     let codes = codes.collect();
+    // Numbers that are not known to the last bit miss few elements; where they miss more, something else is at work.
+    if FEW_OF * by_numbers > points.all.len() as u64 {
+        return None;
+    }
     Some(Mostly {
         kind: formula.hypothesis(false),
         what: fit.describe(false),
@@ -102,7 +111,8 @@ fn is_near(case: &Case, (code, given): (u64, bool), point: &Point) -> bool {
         0 => code.abs_diff(point.given),
         _ => (code & !sign) + (point.given & !sign),
     };
-    given || distance <= NEAR
+    // A unit of a narrow format is no rounding of a number.
+    given || case.replay.format() == Format::Fp32 && distance <= NEAR
 }
 
 /// A function, or numbers that the solver of this place in the list finds.

@@ -113,10 +113,7 @@ fn told(what: &str, elements: u64, [nearly, rest]: [u64; 2]) -> String {
     let are = |count: u64| if count == 1 { "is" } else { "are" };
     let nearly_given = match nearly {
         0 => String::new(),
-        _ => format!(
-            ", and {} except for the last bits, which depend on how it is computed",
-            grouped(nearly)
-        ),
+        _ => format!(", and {} except for the last bits", grouped(nearly)),
     };
     let left = match rest {
         0 => String::new(),
