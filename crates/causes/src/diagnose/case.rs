@@ -10,7 +10,8 @@ use crate::emu::{self, Arithmetic, Catalogue, Engines, Replay};
 use crate::num::Format;
 use crate::random::mix;
 use crate::report::{
-    CauseArea, Comparison, MismatchSample, Rect, SampledElement, Tolerance, capital,
+    CauseArea, Comparator, Comparison, Conclusion, MismatchSample, Rect, SampledElement, Tolerance,
+    capital,
 };
 use crate::tensor::Tensor;
 
@@ -94,6 +95,27 @@ impl<'a> Case<'a> {
         let plane = self.given.planes().plane(at.batch);
         let given = plane.code(at.row, column);
         Stored { at, given }
+    }
+
+    /// The element at a position of D, row by row over all matrices.
+    pub(super) fn element(&self, position: usize) -> emu::Element {
+        let Size { m, n, .. } = self.size();
+        emu::Element {
+            batch: position / (m * n),
+            row: position / n % m,
+            column: position % n,
+        }
+    }
+
+    /// How a D of all elements differs from a replay.
+    pub(super) fn differences(&self, replay: &Replay, given: &Tensor) -> Conclusion {
+        let mut differ = Comparator::new(given, self.tolerance, 0);
+        let done = replay.run(&crate::deadline::unheard, |band| {
+            differ.compare(&band);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let Ok(()) = done;
+        differ.conclude()
     }
 
     /// An element of a sample.

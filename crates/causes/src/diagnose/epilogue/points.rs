@@ -87,13 +87,7 @@ impl Points {
         if case.given.len() > EVERYWHERE {
             return Err("D is large");
         }
-        let (m, n) = (problem.m, problem.n);
-        let element = |i: usize| Element {
-            batch: i / (m * n),
-            row: i / n % m,
-            column: i % n,
-        };
-        let at: Vec<Element> = (0..case.given.len()).map(element).collect();
+        let at: Vec<Element> = (0..case.given.len()).map(|i| case.element(i)).collect();
         let all = Points::at(case, trial, None, &at)?;
         Ok(Points { all, whole: true })
     }

@@ -12,7 +12,7 @@ use crate::diagnose::{
 };
 use crate::emu::{Element, Replay};
 use crate::num::{Format, Rounding, convert_exact, result_code};
-use crate::report::{Comparator, SampledElement};
+use crate::report::SampledElement;
 use crate::tensor::Tensor;
 
 /// Most elements of D.
@@ -46,7 +46,7 @@ fn ended(case: &Case, trial: &Trial) -> Option<Mostly> {
     let given = |one: &variation::Variation| trial.most(&|at| one.elements(case, at));
     let best = all.filter_map(|one| Some((given(&one)?, one)));
     let (_, one) = best.max_by_key(|(given, _)| *given)?;
-    let at: Vec<Element> = (0..case.given.len()).map(|i| element(case, i)).collect();
+    let at: Vec<Element> = (0..case.given.len()).map(|i| case.element(i)).collect();
     if !trial.affords(one.price(case, trial, &at)) {
         return None;
     }
@@ -79,7 +79,7 @@ fn narrowed(case: &Case, to: Format) -> Option<Mostly> {
     let rounded = narrow.collect(&|_| {});
     let planes = rounded.planes();
     let code = |i: usize| {
-        let at = element(case, i);
+        let at = case.element(i);
         let code = planes.plane(at.batch).code(at.row, at.column);
         convert_exact(to, code, wide).unwrap_or_default()
     };
@@ -89,17 +89,6 @@ fn narrowed(case: &Case, to: Format) -> Option<Mostly> {
         codes: (0..case.given.len()).map(code).collect(),
         nearly: 0,
     })
-}
-
-/// The element at a position, counted over all matrices.
-fn element(case: &Case, position: usize) -> Element {
-    let size = case.size();
-    let row = position / size.n;
-    Element {
-        batch: row / size.m,
-        row: row % size.m,
-        column: position % size.n,
-    }
 }
 
 /// The finding that these codes give most of D, and those on the rest; none if they leave much.
@@ -125,7 +114,7 @@ fn apart(case: &Case, trial: &Trial, mostly: &Mostly) -> Option<Diagnosis> {
     let replayed = case.replay.collect(&|_| {});
     let planes = replayed.planes();
     let replayed = |i: usize| {
-        let at = element(case, i);
+        let at = case.element(i);
         planes.plane(at.batch).code(at.row, at.column)
     };
     // Where each code comes from that stands in one place.
@@ -151,13 +140,7 @@ fn apart(case: &Case, trial: &Trial, mostly: &Mostly) -> Option<Diagnosis> {
         codes[i] = back;
     }
     let unchanged = Tensor::from_codes(format, case.given.shape().to_vec(), &codes);
-    let mut differ = Comparator::new(&unchanged, case.tolerance, 0);
-    let done = case.replay.run(&crate::deadline::unheard, |band| {
-        differ.compare(&band);
-        Ok::<(), std::convert::Infallible>(())
-    });
-    let Ok(()) = done;
-    let compared = differ.conclude();
+    let compared = case.differences(&case.replay, &unchanged);
     let apart = diagnose(&Case {
         given: &unchanged,
         comparison: &compared.comparison,

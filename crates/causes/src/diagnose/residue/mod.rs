@@ -11,7 +11,7 @@ use crate::diagnose::trial::{SPENT, Trial};
 use crate::diagnose::variation::{self, Variation};
 use crate::diagnose::whole::missing_products;
 use crate::diagnose::{Case, Diagnosis, Finding, diagnose};
-use crate::report::{Comparator, grouped};
+use crate::report::grouped;
 
 /// Fewer mismatches than this are explained by too much.
 const FEW: u64 = 32;
@@ -57,13 +57,7 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
     }
     let first = first.materialised(case)?;
     first.with(case, |replay| {
-        let mut differ = Comparator::new(case.given, case.tolerance, 0);
-        let done = replay.run(&crate::deadline::unheard, |band| {
-            differ.compare(&band);
-            Ok::<(), std::convert::Infallible>(())
-        });
-        let Ok(()) = done;
-        let left = differ.conclude();
+        let left = case.differences(replay, case.given);
         let rest = left.comparison.mismatches;
         if rest == 0 {
             return Some(Ok(Diagnosis {

@@ -204,14 +204,8 @@ pub fn mostly(case: &Case, trial: &Trial, side: usize) -> Option<Mostly> {
     let (kind, what) = describe(&lines, &from, &moved);
     let replayed = case.replay.collect(&|_| {});
     let planes = replayed.planes();
-    let size = case.size();
     let code = |i: usize| {
-        let row = i / size.n;
-        let at = Element {
-            batch: row / size.m,
-            row: row % size.m,
-            column: i % size.n,
-        };
+        let at = case.element(i);
         let there = lines.of(&at, from[lines.line(&at)]);
         planes.plane(there.batch).code(there.row, there.column)
     };
