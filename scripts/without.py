@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CORE = ["src/check", "src/emu", "src/io", "src/report", "crates/common", "crates/float32", "crates/num", "crates/tensor"]
+CORE = ["src/check", "src/emu", "src/io", "src/report", "crates/common", "crates/num", "crates/tensor"]
 PAPER = ROOT / "tests/fixtures/papers/ampere-mma-fp16-f32"
 
 

@@ -13,6 +13,7 @@ use tcverify::generate::Spec;
 use tcverify::io::tree::{Hash, Rows};
 use tcverify::memory::Memory;
 use tcverify::num::Format;
+use tcverify::ops::float32::TORCH;
 use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
@@ -178,7 +179,7 @@ pub fn generate(data: &[u8]) {
     }
     for format in Format::ALL {
         for role in [Role::A, Role::B, Role::C] {
-            let made = || spec.tensor(format, role, &Memory::default());
+            let made = || spec.tensor(format, role, &Memory::default(), TORCH);
             let tensor = made().expect("256 elements fit");
             assert_eq!(tensor.shape(), spec.shape);
             let again = made().expect("256 elements fit");

@@ -12,6 +12,7 @@ use crate::io::npy::write_npy;
 use crate::io::{Output, payload_sha256};
 use crate::memory::Memory;
 use crate::num::Format;
+use crate::ops::float32::TORCH;
 use crate::role::Role;
 
 /// Write an operand that a seed determines
@@ -61,11 +62,13 @@ fn spec(text: &str) -> Result<Spec, String> {
 impl Generate {
     pub fn run(self) -> Result<()> {
         super::args::is_npy(&self.output)?;
-        self.spec.takes(self.dtype).map_err(anyhow::Error::msg)?;
+        self.spec
+            .takes(self.dtype, TORCH)
+            .map_err(anyhow::Error::msg)?;
         let output = Output::prepare(&self.output)?;
         let tensor = self
             .spec
-            .tensor(self.dtype, self.role, &Memory::default())?;
+            .tensor(self.dtype, self.role, &Memory::default(), TORCH)?;
         output.commit(|out| write_npy(&tensor, out))?;
         show::written(&self.output, payload_sha256(&tensor), self.quiet)
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::console::locked;
 use super::{Container, Fault, FaultKind, FileError, MappedFile, Privacy, STDIN, Source, stream};
-use crate::generate::Spec;
+use crate::generate::{Drawn, Spec, TorchNumbers};
 use crate::memory::{Limits, Memory};
 use crate::num::Format;
 use crate::role::Role;
@@ -35,6 +35,8 @@ pub struct Files {
     open: Mutex<Open>,
     /// A thread that opens a path which another one is opening waits, and finds the file open.
     turns: Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>,
+    /// Who draws numbers as torch does.
+    drawn: Drawn<'static>,
 }
 
 impl Files {
@@ -44,7 +46,15 @@ impl Files {
             memory: Memory::new(limits),
             open: Mutex::default(),
             turns: Mutex::default(),
+            drawn: None,
         }
+    }
+
+    /// With numbers that torch draws on a GPU.
+    #[must_use]
+    pub fn drawing(self, torch: &'static dyn TorchNumbers) -> Files {
+        let drawn = Some(torch);
+        Files { drawn, ..self }
     }
 
     /// Of people who are not trusted, see [`Memory::strict`].
@@ -78,9 +88,9 @@ impl Files {
         format: Format,
         role: Role,
     ) -> Result<Source, FileError> {
-        let taken = spec.takes(format);
+        let taken = spec.takes(format, self.drawn);
         taken.map_err(|reason| Fault::new(FaultKind::Elements, reason).of(name))?;
-        let make = || Source::generated(name, spec, format, role, &self.memory);
+        let make = || Source::generated(name, spec, format, role, (&self.memory, self.drawn));
         // Once more without unused files, if memory lacks.
         let made = make().or_else(|error| if self.release() { make() } else { Err(error) });
         made.map_err(|error| Fault::from(error).of(name))

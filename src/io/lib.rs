@@ -26,7 +26,6 @@ mod text;
 pub mod tree;
 
 use tcverify_common::{deadline, role, words};
-use tcverify_float32 as float32;
 use tcverify_num::{self as num, random};
 use tcverify_tensor as tensor;
 

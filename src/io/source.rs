@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::npy::{Descr, Header, payload_length, write_header};
 use super::{Fault, FaultKind, FileError, Files, MappedFile};
-use crate::generate::Spec;
+use crate::generate::{Drawn, Spec};
 use crate::memory::{Memory, MemoryError};
 use crate::num::Format;
 use crate::role::Role;
@@ -62,7 +62,7 @@ impl Source {
         spec: &Spec,
         format: Format,
         role: Role,
-        memory: &Memory,
+        (memory, drawn): (&Memory, Drawn),
     ) -> Result<Source, MemoryError> {
         let mut start = Vec::new();
         write_header(format, &spec.shape, &mut start).expect("memory takes everything");
@@ -70,7 +70,7 @@ impl Source {
         let mut block = memory.zeroed(start.len() + spec.elements() * format.bytes())?;
         let (head, payload) = block.as_mut().split_at_mut(start.len());
         head.copy_from_slice(&start);
-        spec.fill(format, role, payload);
+        spec.fill(format, role, payload, drawn);
         let header = Header::parse(block.as_ref()).expect("what was written is read");
         let file = Arc::new(MappedFile::of_block(name, block));
         Ok(Source::new(name.to_owned(), file.clone(), file, header))

@@ -10,6 +10,7 @@ use tcverify::generate::Spec;
 use tcverify::kernels::Platform;
 use tcverify::memory::Memory;
 use tcverify::num::Format;
+use tcverify::ops::float32::TORCH;
 use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
@@ -46,7 +47,7 @@ fn made(spec: &str) -> Tensor {
     let spec = Spec::parse(spec)
         .expect("a generated operand")
         .expect("a spec");
-    let tensor = spec.tensor(Format::Bf16, Role::A, &Memory::default());
+    let tensor = spec.tensor(Format::Bf16, Role::A, &Memory::default(), TORCH);
     tensor.expect("memory for an operand")
 }
 

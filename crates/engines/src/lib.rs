@@ -3,6 +3,7 @@
 
 use tcverify_check as check;
 use tcverify_emu as emu;
+use tcverify_float32::OnGpu;
 use tcverify_gpu::Gpu;
 use tcverify_io as io;
 use tcverify_kernels::{self as kernels, Platform};
@@ -45,7 +46,7 @@ pub fn resources() -> Resources {
 /// The resources, with these files.
 pub fn resources_of(files: Files) -> Resources {
     Resources {
-        files,
+        files: files.drawing(&OnGpu),
         engines: here(),
         texts: libraries::texts(),
     }

@@ -16,9 +16,6 @@ pub struct Randn {
     threads: u64,
 }
 
-/// The most elements: a larger tensor is cut in parts, each of which takes the generator anew.
-pub const MAX_ELEMENTS: usize = (1 << 29) - 1;
-
 impl Randn {
     /// `n` numbers from an offset of the generator, which is a multiple of 4, on a GPU with so many SMs.
     pub fn new(seed: u64, offset: u64, sms: u32, n: usize) -> Randn {

@@ -10,7 +10,7 @@ use crate::random::{GOLDEN, mix};
 use crate::role::Role;
 use crate::tensor::{Tensor, parallel};
 use crate::words::{Word as _, words};
-pub use torch::{Pairs, Torch};
+pub use torch::{Drawn, Pairs, Torch, TorchNumbers};
 
 /// What a path begins with that names a generated operand instead of a file.
 pub const PREFIX: &str = "generate:";
@@ -127,11 +127,11 @@ impl Spec {
     /// Whether it has numbers of a format.
     ///
     /// # Errors
-    /// Which formats it has.
-    pub fn takes(&self, format: Format) -> Result<(), String> {
+    /// Which formats it has, or that nobody draws them.
+    pub fn takes(&self, format: Format, drawn: Drawn) -> Result<(), String> {
         match self.numbers {
             Numbers::Class(..) => Ok(()),
-            Numbers::Torch(_) => Torch::takes(format),
+            Numbers::Torch(_) => Torch::takes(format, drawn),
         }
     }
 
@@ -149,22 +149,26 @@ impl Spec {
     }
 
     /// The operand.
+    ///
+    /// # Panics
+    /// If it does not take the format: see [`Spec::takes`].
     pub fn tensor(
         &self,
         format: Format,
         role: Role,
         memory: &Memory,
+        drawn: Drawn,
     ) -> Result<Tensor, MemoryError> {
         let mut payload = memory.zeroed(self.elements() * format.bytes())?;
-        self.fill(format, role, payload.as_mut());
+        self.fill(format, role, payload.as_mut(), drawn);
         Ok(Tensor::from_payload(format, self.shape.clone(), payload))
     }
 
     /// Writes the operand's payload.
     ///
     /// # Panics
-    /// If it does not fit exactly.
-    pub fn fill(&self, format: Format, role: Role, payload: &mut [u8]) {
+    /// If it does not fit exactly, or does not take the format.
+    pub fn fill(&self, format: Format, role: Role, payload: &mut [u8], drawn: Drawn) {
         let width = format.bytes();
         assert_eq!(payload.len(), self.elements() * width);
         let columns = self.shape[self.shape.len() - 1];
@@ -172,9 +176,10 @@ impl Spec {
             Numbers::Class(seed, class) => (*seed, *class),
             Numbers::Torch(torch) => {
                 let elements = self.elements();
+                let draws = drawn.expect("whether it takes the format was asked before");
                 return parallel::chunks_mut(payload, columns * width, &|row, bytes| {
                     deadline::poll();
-                    torch.fill(format, [row, columns], elements, bytes);
+                    draws.fill(torch, format, [row, columns], elements, bytes);
                 });
             }
         };
@@ -385,65 +390,6 @@ mod tests {
         }
     }
 
-    /// The numbers that an H100 drew, as programs published the digests of its products.
-    #[test]
-    fn torch_draws_these() {
-        let codes = |text: &str, format| -> Vec<u64> {
-            let spec = Spec::parse(text).unwrap().unwrap();
-            assert_eq!(spec.to_string(), text);
-            assert!(spec.takes(Format::E4m3).is_err());
-            let tensor = spec.tensor(format, Role::B, &Memory::default()).unwrap();
-            let planes = tensor.planes();
-            (0..8)
-                .map(|column| planes.plane(0).code(0, column))
-                .collect()
-        };
-        let whole = "generate:torch-cuda-randn:420:0:132:31x14336";
-        for (text, bf16) in [
-            (
-                whole,
-                [
-                    0x3e8e, 0x3e97, 0x3f7c, 0xbed0, 0x3f9c, 0xbf6f, 0xbea2, 0x3e89,
-                ],
-            ),
-            (
-                "generate:torch-cuda-randn:420:292:132:31x5376:times-3dcccccd",
-                [
-                    0xbc36, 0xbda9, 0x3e70, 0xbdcb, 0xbd1f, 0x3de7, 0x3da6, 0x3d1e,
-                ],
-            ),
-        ] {
-            assert_eq!(codes(text, Format::Bf16), bf16, "{text}");
-        }
-        let negated = format!("{whole}:pairs-negated");
-        let [first, second] = [0x3e8e_303a, 0x3f7c_685b];
-        let expected = [first, first | 1 << 31, second, second | 1 << 31];
-        assert_eq!(codes(&negated, Format::Fp32)[..4], expected);
-        let gated = format!("{whole}:silu-times-292");
-        let expected = [
-            0xbc90_20f2,
-            0xbe0e_3dc2,
-            0x3fd7_da87,
-            0x3e24_854e,
-            0xbeba_d4e2,
-            0xbe97_fffa,
-            0xbdde_4795,
-            0x3d6f_2f38,
-        ];
-        assert_eq!(codes(&gated, Format::Fp32), expected);
-        // The first rows of w; a single one would have fewer threads.
-        let w = "generate:torch-cuda-randn:420:4:132:76x14336:times-3c08d677";
-        let expected = [
-            0xbb92, 0xbc4e, 0x3b93, 0x3b6e, 0xbba2, 0xba9b, 0xbaea, 0x3b7d,
-        ];
-        assert_eq!(codes(w, Format::Bf16), expected);
-        let plus = format!("{w}:pairs-plus-3727c5ac");
-        let expected = [
-            0xbb92, 0xbb92, 0x3b93, 0x3b93, 0xbba2, 0xbba1, 0xbaea, 0xbae9,
-        ];
-        assert_eq!(codes(&plus, Format::Bf16), expected);
-    }
-
     /// Every format and class: codes in range, finite except `special`, and both signs.
     #[test]
     fn numbers_are_of_their_class() {
@@ -451,7 +397,9 @@ mod tests {
             for &(class, ..) in Class::ALL {
                 let shape = vec![40, 50];
                 let spec = Spec::new(3, class, shape);
-                let tensor = spec.tensor(format, Role::A, &Memory::default()).unwrap();
+                let tensor = spec
+                    .tensor(format, Role::A, &Memory::default(), None)
+                    .unwrap();
                 let plane = tensor.planes();
                 let plane = plane.plane(0);
                 let mut specials = 0;
@@ -479,7 +427,7 @@ mod tests {
         let spec = |class| Spec::new(1, class, vec![1, 4]);
         let codes = |class, format, role| -> Vec<u64> {
             let tensor = spec(class)
-                .tensor(format, role, &Memory::default())
+                .tensor(format, role, &Memory::default(), None)
                 .unwrap();
             let planes = tensor.planes();
             (0..4)
@@ -521,7 +469,7 @@ mod tests {
     fn products_cancel_in_pairs() {
         let spec = |shape: [usize; 2]| Spec::new(5, Class::Cancel, shape.to_vec());
         let tensor = |shape, role| {
-            let made = spec(shape).tensor(Format::Fp16, role, &Memory::default());
+            let made = spec(shape).tensor(Format::Fp16, role, &Memory::default(), None);
             made.unwrap()
         };
         let (a, b) = (tensor([8, 64], Role::A), tensor([64, 8], Role::B));

@@ -2,10 +2,26 @@
 
 use std::fmt;
 
-use super::MAX_ELEMENTS;
-use crate::float32::randn::{self, Randn, silu};
-use crate::float32::{Arith, Natively, negated, with_fma};
-use crate::num::{Format, Rounding, result_code};
+use crate::num::Format;
+
+/// Who draws numbers as torch does on a GPU.
+pub trait TorchNumbers: fmt::Debug + Sync {
+    /// Writes the codes of some rows of so many columns, from a row on, of a tensor of so many elements.
+    fn fill(
+        &self,
+        torch: &Torch,
+        format: Format,
+        rows: [usize; 2],
+        elements: usize,
+        payload: &mut [u8],
+    );
+}
+
+/// Who does, if anybody.
+pub type Drawn<'a> = Option<&'a dyn TorchNumbers>;
+
+/// The most elements: torch draws a larger tensor in parts, each of which takes the generator anew.
+const MAX_ELEMENTS: usize = (1 << 29) - 1;
 
 /// What comes in place of a class.
 pub const WORD: &str = "torch-cuda-randn";
@@ -94,65 +110,24 @@ impl Torch {
 
     /// The shape between them, and the formats that torch draws.
     pub fn check(elements: usize) -> Result<(), String> {
-        if elements > randn::MAX_ELEMENTS.min(MAX_ELEMENTS) {
+        if elements > MAX_ELEMENTS {
             return Err(format!(
-                "it has more than {} elements, which torch draws in parts",
-                randn::MAX_ELEMENTS
+                "it has more than {MAX_ELEMENTS} elements, which torch draws in parts"
             ));
         }
         Ok(())
     }
 
-    pub fn takes(format: Format) -> Result<(), String> {
+    pub fn takes(format: Format, drawn: Drawn) -> Result<(), String> {
+        if drawn.is_none() {
+            return Err(format!(
+                "this program draws no numbers as torch does ({WORD})"
+            ));
+        }
         match format {
             Format::Fp32 | Format::Fp16 | Format::Bf16 => Ok(()),
             other => Err(format!("{WORD} gives fp32, fp16 or bf16, not {other}")),
         }
-    }
-
-    /// The codes of some rows, from a row on.
-    pub fn fill(
-        &self,
-        format: Format,
-        [row, columns]: [usize; 2],
-        elements: usize,
-        payload: &mut [u8],
-    ) {
-        let width = format.bytes();
-        let draw = |offset| Randn::new(self.seed, offset, self.sms, elements);
-        let (numbers, others) = (draw(self.offset), self.silu_times.map(draw));
-        let arith = Natively::new();
-        let number = |index: usize| {
-            let z = numbers.at(arith, index as u64);
-            let z = self.times.map_or(z, |factor| arith.mul(z, factor));
-            match others {
-                None => z,
-                Some(others) => arith.mul(silu(z), others.at(arith, index as u64)),
-            }
-        };
-        with_fma(|| {
-            for (at, bytes) in payload.chunks_exact_mut(width).enumerate() {
-                let pairs = self.pairs.filter(|_| at % columns % 2 == 1);
-                // At one place, so that it is compiled for fused operations.
-                let number = number(row * columns + at - usize::from(pairs.is_some()));
-                let number = match pairs {
-                    None => number,
-                    Some(Pairs::Negated) => negated(number),
-                    Some(Pairs::Plus(more)) => arith.add(number, more),
-                };
-                let code = rounded(number, format);
-                bytes.copy_from_slice(&code.to_le_bytes()[..width]);
-            }
-        });
-    }
-}
-
-/// As `Tensor.to` rounds it.
-fn rounded(number: u32, format: Format) -> u64 {
-    match format {
-        Format::Bf16 => u64::from((number + 0x7fff + (number >> 16 & 1)) >> 16),
-        Format::Fp32 => number.into(),
-        _ => result_code(Format::Fp32, number.into(), format, Rounding::NearestEven),
     }
 }
 

@@ -162,7 +162,9 @@ fn generated_operands_have_the_same_limit() {
     let source = files
         .generated(Path::new("x"), &small, Format::Fp16, Role::A)
         .unwrap();
-    let made = small.tensor(Format::Fp16, Role::A, files.memory()).unwrap();
+    let made = small
+        .tensor(Format::Fp16, Role::A, files.memory(), None)
+        .unwrap();
     let read = source.tensor(Format::Fp16).unwrap();
     assert_eq!(payload_sha256(&read), payload_sha256(&made));
     // The file it stands for is the one that would be written.

@@ -3,11 +3,10 @@
 use super::{in_repository, read};
 
 /// The crates of the core, by their folders.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 7] = [
     "crates/common",
     "crates/num",
     "crates/tensor",
-    "crates/float32",
     "src/check",
     "src/emu",
     "src/io",
@@ -15,7 +14,7 @@ const CRATES: [&str; 8] = [
 ];
 
 /// Lines of code, without blanks, comments and files of tests. The aim is 25,000.
-const MOST_LINES: usize = 29_750;
+const MOST_LINES: usize = 28_850;
 
 #[test]
 fn the_crates_of_the_core_depend_on_each_other_alone() {
@@ -33,7 +32,7 @@ fn the_crates_of_the_core_depend_on_each_other_alone() {
             edges += 1;
         }
     }
-    assert!(edges >= 13, "{edges} dependencies");
+    assert!(edges >= 12, "{edges} dependencies");
     let wrong = "[dependencies]\ntcverify-kernels = { version = \"0.1.0\" }\n";
     assert_eq!(own_dependencies(wrong), ["tcverify-kernels"]);
 }
