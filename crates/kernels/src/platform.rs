@@ -1,7 +1,7 @@
 //! The instruction sets there are kernels for.
 
 use super::vector::portable::Portable;
-use super::vector::{FmaDown, Half2, Vector};
+use super::vector::{FmaDown, Vector};
 use tcverify_tensor::{Vectors, Wide};
 
 /// An instruction set that this machine has: values come only from [`Platform::available`] and
@@ -16,15 +16,9 @@ enum Set {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// AVX-512 with lanes of two IEEE halves.
-    #[cfg(target_arch = "x86_64")]
-    Avx512Fp16,
-    /// AVX-512 with population counts, for chains that round down. They outdo lanes of halves.
+    /// AVX-512 with population counts, for chains that round down.
     #[cfg(target_arch = "x86_64")]
     Avx512Vpopcntdq,
-    /// Plain Rust with such lanes, for tests.
-    #[cfg(any(test, feature = "emulated-neon"))]
-    PortableFp16,
     /// Plain Rust with such chains, for tests.
     #[cfg(any(test, feature = "emulated-neon"))]
     PortableDown,
@@ -42,17 +36,6 @@ pub(super) trait Vectorized {
     /// # Safety
     /// The machine must have the features that `V` needs.
     unsafe fn run<V: Vector>(self) -> Self::Output;
-}
-
-/// Work that uses lanes of two IEEE halves.
-pub(super) trait WithHalf2 {
-    type Output;
-
-    /// Mark it `#[inline(always)]`: otherwise the intrinsics in it are calls.
-    ///
-    /// # Safety
-    /// The machine must have the features that `V` needs.
-    unsafe fn run<V: Half2>(self) -> Self::Output;
 }
 
 /// Work that uses additions that round down.
@@ -92,12 +75,6 @@ impl Platform {
             if avx512 {
                 platforms.push(Platform(Set::Avx512));
             }
-            let fp16 = is_x86_feature_detected!("avx512fp16")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512vnni");
-            if avx512 && fp16 {
-                platforms.push(Platform(Set::Avx512Fp16));
-            }
             if avx512 && is_x86_feature_detected!("avx512vpopcntdq") {
                 platforms.push(Platform(Set::Avx512Vpopcntdq));
             }
@@ -115,12 +92,6 @@ impl Platform {
         platforms
     }
 
-    /// Plain Rust with lanes of two IEEE halves, for tests.
-    #[cfg(any(test, feature = "emulated-neon"))]
-    pub fn portable_fp16() -> Platform {
-        Platform(Set::PortableFp16)
-    }
-
     /// Plain Rust with chains that round down, for tests.
     #[cfg(any(test, feature = "emulated-neon"))]
     pub fn portable_down() -> Platform {
@@ -135,11 +106,7 @@ impl Platform {
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => "avx512",
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512Fp16 => "avx512fp16",
-            #[cfg(target_arch = "x86_64")]
             Set::Avx512Vpopcntdq => "avx512vpopcntdq",
-            #[cfg(any(test, feature = "emulated-neon"))]
-            Set::PortableFp16 => "portable-fp16",
             #[cfg(any(test, feature = "emulated-neon"))]
             Set::PortableDown => "portable-down",
             #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
@@ -165,7 +132,7 @@ impl Platform {
     pub(super) fn compiled(self) -> Vectors {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 | Set::Avx512 | Set::Avx512Fp16 | Set::Avx512Vpopcntdq => Vectors::widest(),
+            Set::Avx2 | Set::Avx512 | Set::Avx512Vpopcntdq => Vectors::widest(),
             _ => Vectors::BASIC,
         }
     }
@@ -184,11 +151,7 @@ impl Platform {
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => &Platform(Set::Avx512),
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512Fp16 => &Platform(Set::Avx512Fp16),
-            #[cfg(target_arch = "x86_64")]
             Set::Avx512Vpopcntdq => &Platform(Set::Avx512Vpopcntdq),
-            #[cfg(any(test, feature = "emulated-neon"))]
-            Set::PortableFp16 => &Platform(Set::PortableFp16),
             #[cfg(any(test, feature = "emulated-neon"))]
             Set::PortableDown => &Platform(Set::PortableDown),
             #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
@@ -201,30 +164,17 @@ impl Platform {
         match self.0 {
             Set::Portable => portable(work),
             #[cfg(any(test, feature = "emulated-neon"))]
-            Set::PortableFp16 | Set::PortableDown => portable(work),
+            Set::PortableDown => portable(work),
             // SAFETY: `available` detected the features before it made a value of this variant.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { avx2(work) },
             // SAFETY: likewise.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512 | Set::Avx512Fp16 | Set::Avx512Vpopcntdq => unsafe { avx512(work) },
+            Set::Avx512 | Set::Avx512Vpopcntdq => unsafe { avx512(work) },
             // SAFETY: every aarch64 target with a standard library has NEON; the emulation is plain
             // Rust.
             #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
             Set::Neon => unsafe { work.run::<super::vector::neon::Neon>() },
-        }
-    }
-
-    /// Runs work with lanes of two IEEE halves, if this platform has them.
-    pub(super) fn half2<W: WithHalf2>(self, work: W) -> Option<W::Output> {
-        match self.0 {
-            // SAFETY: `available` detected the features before it made a value of this variant.
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx512Fp16 => Some(unsafe { avx512_fp16(work) }),
-            // SAFETY: plain Rust.
-            #[cfg(any(test, feature = "emulated-neon"))]
-            Set::PortableFp16 => Some(unsafe { work.run::<Portable>() }),
-            _ => None,
         }
     }
 
@@ -260,13 +210,6 @@ unsafe fn avx2<W: Vectorized>(work: W) -> W::Output {
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw")]
 unsafe fn avx512<W: Vectorized>(work: W) -> W::Output {
     // SAFETY: this function's own features are those that `Avx512` needs.
-    unsafe { work.run::<super::vector::avx512::Avx512>() }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512vnni,avx512fp16")]
-unsafe fn avx512_fp16<W: WithHalf2>(work: W) -> W::Output {
-    // SAFETY: this function's own features are those that `Avx512` needs, and its lanes of halves.
     unsafe { work.run::<super::vector::avx512::Avx512>() }
 }
 

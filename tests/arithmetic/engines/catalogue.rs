@@ -22,10 +22,7 @@ enum Kind {
 #[cfg(feature = "emulated-neon")]
 fn platforms(plan: &KernelConfig) -> Vec<Platform> {
     let mut platforms = Platform::with_emulated();
-    // The lanes of AVX512-FP16, and chains that round down, where they are used.
-    if matches!(plan, KernelConfig::Group(plan) if plan.has_half2_products()) {
-        platforms.push(Platform::portable_fp16());
-    }
+    // Chains that round down, where they are used.
     if matches!(plan, KernelConfig::Group(plan) if plan.nudge.is_some()) {
         platforms.push(Platform::portable_down());
     }

@@ -5,7 +5,7 @@
 //! is computed in FP64, where all of it is exact: sums floored to the grid of the larger exponent,
 //! the total floored to 31 bits below its leading one, then rounded to nearest by the conversion.
 
-use super::align;
+use super::align::{self, ADDING, MULTIPLYING};
 use super::kernel;
 use super::pack::{Exponents, ROWS};
 use super::plan::{DotAdd, GroupPlan};
@@ -101,7 +101,7 @@ impl Fused for FloorPlan {
     #[inline(always)]
     unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
         // SAFETY: the same promise.
-        unsafe { self.chain::<V, true>(tile) || self.chain::<V, false>(tile) }
+        unsafe { self.chain::<V, ADDING>(tile) || self.chain::<V, MULTIPLYING>(tile) }
     }
 }
 
@@ -174,9 +174,7 @@ impl<V: Vector> Parts<V> {
         let columns = ACROSS * V::LANES;
         // SAFETY: the caller's promise.
         unsafe {
-            let bias_plus_f = V::splat(((127 + BITS[0]) << 23) as i32);
-            // Beyond 2^31, and back below it when an exponent is taken off.
-            let twice_bias_plus_f = V::splat(((254 + BITS[0]) << 23) as i32);
+            let base = align::base::<V, ADDING>(BITS[0] as i32);
             let mut all = [[V::splat(0); ACROSS]; 2];
             let mut fields = [[V::splat(0); ACROSS]; 2];
             for sum in 0..plan.sums {
@@ -184,14 +182,7 @@ impl<V: Vector> Parts<V> {
                 for v in 0..ACROSS {
                     let at = sum * ROWS * columns + v * V::LANES;
                     fields[sum][v] = V::load_exponents(exponents.add(at));
-                    scale[v] = V::from_bits(if ADDING {
-                        // F - E, to be added to exponent fields; it must not be negative.
-                        let difference = V::sub(bias_plus_f, fields[sum][v]);
-                        *bad = V::or(*bad, difference);
-                        difference
-                    } else {
-                        V::sub(twice_bias_plus_f, fields[sum][v])
-                    });
+                    scale[v] = align::scale::<V, ADDING>(base, fields[sum][v], bad);
                 }
                 let first = first + sum * tile.plan.group;
                 all[sum] = align::products::<V, ADDING>(tile, first, row, &scale);

@@ -1,10 +1,10 @@
-//! Which loop runs a tile of fused dot-adds: floats and integers, two products a lane, or FMAs that round down.
+//! Which loop runs a tile of fused dot-adds: floats and integers, or FMAs that round down.
 
 use super::pack::Exponents;
 use super::plan::GroupPlan;
 use super::tile::{Fused, Tile};
 use super::{down, kernel};
-use crate::vector::{FmaDown, Half2, Vector};
+use crate::vector::{FmaDown, Vector};
 
 impl Fused for GroupPlan {
     fn products(&self) -> &GroupPlan {
@@ -19,12 +19,6 @@ impl Fused for GroupPlan {
     unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
         // SAFETY: the same promise.
         unsafe { kernel::run::<V>(tile) }
-    }
-
-    #[inline(always)]
-    unsafe fn run_half2<V: Half2>(&self, tile: &mut Tile) -> bool {
-        // SAFETY: the same promise.
-        unsafe { kernel::run_half2::<V>(tile) }
     }
 
     #[inline(always)]

@@ -18,11 +18,11 @@
 //! f32's range; `Exponents::suits` and the checks on c say when that is exact. Where it is not, the
 //! kernel says so and the caller asks the exact engine.
 
-use super::align::{Adding, Align, Half2Products, Multiplying};
+use super::align::{self, ADDING, MULTIPLYING, products};
 use super::pack::ROWS;
 use super::plan::{GroupPlan, Output};
 use super::tile::{Tile, assert_lengths};
-use crate::vector::{ACROSS, Aligned, Half2, Vector, WIDEST};
+use crate::vector::{ACROSS, Aligned, Vector, WIDEST};
 
 /// Sign clear, all of the exponent.
 const EXPONENT: i32 = 0x7f80_0000;
@@ -43,13 +43,13 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
         if V::FEW_INSTANCES {
             return match (plan.output, plan.halves.is_some()) {
                 (Output::Fp16 | Output::Fp16Short, false) => {
-                    chunk::<V, Multiplying<V>, HALF, true, false>(tile)
+                    chunk::<V, MULTIPLYING, HALF, true, false>(tile)
                 }
                 (Output::Fp16 | Output::Fp16Short, true) => {
-                    chunk::<V, Multiplying<V>, HALF, true, true>(tile)
+                    chunk::<V, MULTIPLYING, HALF, true, true>(tile)
                 }
-                (_, false) => chunk::<V, Multiplying<V>, MASKED, true, false>(tile),
-                (_, true) => chunk::<V, Multiplying<V>, MASKED, true, true>(tile),
+                (_, false) => chunk::<V, MULTIPLYING, MASKED, true, false>(tile),
+                (_, true) => chunk::<V, MULTIPLYING, MASKED, true, true>(tile),
             };
         }
         match (plan.output, tile.checked, plan.halves.is_some()) {
@@ -64,16 +64,14 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
             // Such sums are far from leaving 32 bits.
             (Output::Fp32Short(_), _, false) => either::<V, SHORT, false, false>(tile),
             (Output::Fp32Short(_), _, true) => either::<V, SHORT, false, true>(tile),
-            (Output::Fp16, false, false) => chunk::<V, Multiplying<V>, HALF, false, false>(tile),
-            (Output::Fp16, true, false) => chunk::<V, Multiplying<V>, HALF, true, false>(tile),
-            (Output::Fp16, false, true) => chunk::<V, Multiplying<V>, HALF, false, true>(tile),
-            (Output::Fp16, true, true) => chunk::<V, Multiplying<V>, HALF, true, true>(tile),
+            (Output::Fp16, false, false) => chunk::<V, MULTIPLYING, HALF, false, false>(tile),
+            (Output::Fp16, true, false) => chunk::<V, MULTIPLYING, HALF, true, false>(tile),
+            (Output::Fp16, false, true) => chunk::<V, MULTIPLYING, HALF, false, true>(tile),
+            (Output::Fp16, true, true) => chunk::<V, MULTIPLYING, HALF, true, true>(tile),
             (Output::Fp16Short, _, false) => {
-                chunk::<V, Multiplying<V>, HALF_SHORT, false, false>(tile)
+                chunk::<V, MULTIPLYING, HALF_SHORT, false, false>(tile)
             }
-            (Output::Fp16Short, _, true) => {
-                chunk::<V, Multiplying<V>, HALF_SHORT, false, true>(tile)
-            }
+            (Output::Fp16Short, _, true) => chunk::<V, MULTIPLYING, HALF_SHORT, false, true>(tile),
         }
     }
 }
@@ -85,42 +83,8 @@ unsafe fn either<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES:
 ) -> bool {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
-        chunk::<V, Adding<V>, OUTPUT, CHECKED, HALVES>(tile)
-            || chunk::<V, Multiplying<V>, MASKED, true, HALVES>(tile)
-    }
-}
-
-/// Runs a tile with two products a lane. False as well if its operands are not there in this form.
-///
-/// # Safety
-/// The machine must have the features that `V` needs.
-#[inline(always)]
-pub unsafe fn run_half2<V: Half2>(tile: &mut Tile) -> bool {
-    let plan = tile.plan;
-    assert_lengths::<V>(tile);
-    let Some(half2) = &tile.half2 else {
-        return false;
-    };
-    let columns = ACROSS * V::LANES;
-    let pairs = tile.groups * plan.group / 2;
-    assert!(half2.a.len() == pairs * ROWS && half2.b.len() == pairs * columns);
-    assert!(plan.has_half2_products());
-    // SAFETY: features are the caller's promise; every pointer below stays within the lengths just
-    // asserted.
-    unsafe {
-        match (plan.output, plan.halves.is_some()) {
-            (Output::Fp32Short(_), false) => {
-                chunk::<V, Half2Products<V>, SHORT, false, false>(tile)
-            }
-            (Output::Fp32Short(_), true) => chunk::<V, Half2Products<V>, SHORT, false, true>(tile),
-            (Output::Fp16Short, false) => {
-                chunk::<V, Half2Products<V>, HALF_SHORT, false, false>(tile)
-            }
-            (Output::Fp16Short, true) => {
-                chunk::<V, Half2Products<V>, HALF_SHORT, false, true>(tile)
-            }
-            (Output::Fp32 | Output::Fp32Masked(_) | Output::Fp16, _) => false,
-        }
+        chunk::<V, ADDING, OUTPUT, CHECKED, HALVES>(tile)
+            || chunk::<V, MULTIPLYING, MASKED, true, HALVES>(tile)
     }
 }
 
@@ -193,7 +157,7 @@ impl Accumulators {
 #[inline(always)]
 unsafe fn chunk<
     V: Vector,
-    A: Align<V>,
+    const ADDING: bool,
     const OUTPUT: u8,
     const CHECKED: bool,
     const HALVES: bool,
@@ -212,7 +176,7 @@ unsafe fn chunk<
         let exponents = exponents.0.as_mut_ptr();
         let mut bad = V::splat(0);
         let f = V::splat(plan.fraction_bits << 23);
-        let align = A::new(tile);
+        let base = align::base::<V, ADDING>(plan.fraction_bits);
         let parts = plan.group / plan.part;
 
         for group in 0..tile.groups {
@@ -224,24 +188,24 @@ unsafe fn chunk<
                 let at = |v: usize| row * columns + v * V::LANES;
                 let mut c = [V::splat_f(0.0); ACROSS];
                 let mut e = [V::splat(0); ACROSS];
-                let mut scale = [align.nothing(); ACROSS];
+                let mut scale = [V::splat_f(0.0); ACROSS];
                 for v in 0..ACROSS {
                     c[v] = state.addend::<V, HALVES>(group, at(v));
                     let products = V::load_exponents(exponents.add(at(v)));
                     e[v] = V::max(products, addend_exponent::<V, OUTPUT>(c[v]));
-                    scale[v] = align.scale(products, e[v], &mut bad);
+                    scale[v] = align::scale::<V, ADDING>(base, e[v], &mut bad);
                 }
 
-                let mut sum = A::products(tile, first, row, &scale);
+                let mut sum = products::<V, ADDING>(tile, first, row, &scale);
                 for part in 1..parts {
-                    let part = A::products(tile, first + part * plan.part, row, &scale);
+                    let part = products::<V, ADDING>(tile, first + part * plan.part, row, &scale);
                     for v in 0..ACROSS {
                         sum[v] = checked_add::<V, CHECKED>(sum[v], part[v], &mut bad);
                     }
                 }
 
                 for v in 0..ACROSS {
-                    let term = V::truncate(A::addend(c[v], scale[v]));
+                    let term = V::truncate(align::times::<V, ADDING>(c[v], scale[v]));
                     let total = checked_add::<V, CHECKED>(sum[v], term, &mut bad);
                     // 2^(E - F)
                     let back = V::from_bits(V::sub(e[v], f));

@@ -28,7 +28,7 @@ pub(super) use sticky::Ending;
 pub use sticky::{StickyPlan, StickyStep};
 
 use self::pack::{PackedA, Panel, ROWS, StripB, pack_a};
-use self::tile::{Fused, Half2Tile, RunTile, Tile};
+use self::tile::{Fused, RunTile, Tile};
 use super::platform::Platform;
 use super::tile::{MicroKernel, Operand, SpecialRule, StepFallback};
 use super::vector::ACROSS;
@@ -137,8 +137,7 @@ impl<P: Fused> MicroKernel for GroupKernel<P> {
             plan,
             tile: &mut tile,
         };
-        let done = run.tile.nudged.is_some() && self.platform.fma_down(&mut run) == Some(true)
-            || run.tile.half2.is_some() && self.platform.half2(&mut run) == Some(true);
+        let done = run.tile.nudged.is_some() && self.platform.fma_down(&mut run) == Some(true);
         done || self.platform.vectorized(run)
     }
 }
@@ -154,13 +153,6 @@ fn tile_of<'a>(
     state: &'a mut [i32],
 ) -> Tile<'a> {
     let span = panel.padded() * ROWS;
-    let half2 = a.half2.get(strip).and_then(Option::as_ref);
-    let half2 = half2.zip(half2.and_then(|_| b.half2(platform)));
-    let half2 = half2.map(|(a, b)| Half2Tile {
-        a: &a.codes,
-        b: &b.codes,
-        lift: a.lift + b.lift,
-    });
     let nudged = a.nudged.get(strip).and_then(Option::as_ref);
     let nudged = nudged.zip(nudged.and_then(|_| b.nudged(platform, plan)));
     Tile {
@@ -175,7 +167,6 @@ fn tile_of<'a>(
         gaps: &b.gaps,
         column_shifts: &b.shifts,
         state,
-        half2,
         nudged,
     }
 }

@@ -175,24 +175,6 @@ impl GroupPlan {
         u32::try_from(weight).unwrap_or(u32::MAX)
     }
 
-    /// Whether products are computed in IEEE halves, two a lane, where the machine has such lanes: a product is exact in
-    /// one, and a term is an integer of 16 bits (see `align`).
-    pub fn has_half2_products(&self) -> bool {
-        let short = matches!(self.output, Output::Fp32Short(_) | Output::Fp16Short);
-        let significands = self.a.fraction_bits() + self.b.fraction_bits() + 2;
-        short
-            && self.fraction_bits <= 13
-            && significands <= 11
-            && self.part.is_multiple_of(2)
-            && self.absolute()
-    }
-
-    /// Whether exponents tell zeros from other products: all of these lie above the floor. For operands at their own
-    /// scale.
-    pub fn tells_zeros(&self) -> bool {
-        127 + self.a.min_exponent() + self.b.min_exponent() - self.down() > self.floor
-    }
-
     /// Products per step of the model.
     pub fn span(&self) -> usize {
         match &self.halves {

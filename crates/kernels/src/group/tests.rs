@@ -1,11 +1,9 @@
-//! Tiles with two products a lane, and tiles by chains that round down, against tiles of floats: on what the machine has for
-//! either, or on lanes in plain Rust.
+//! Tiles by chains that round down against tiles of floats: on what the machine has for them, or on lanes in plain Rust.
 
 use super::pack::{Panel, ROWS};
-use super::tile::Half2Tile;
 use super::*;
-use crate::platform::{WithFmaDown, WithHalf2};
-use crate::vector::{FmaDown, Half2};
+use crate::platform::WithFmaDown;
+use crate::vector::FmaDown;
 use tcverify_num::Formats;
 use tcverify_num::random::SplitMix64;
 use tcverify_tensor::Tensor;
@@ -86,7 +84,7 @@ fn plans() -> Vec<GroupPlan> {
                     };
                     let order = halves.then(|| (0..32).map(|k| k % 16 * 2 + k / 16).collect());
                     let plan = GroupPlan::new(step, formats, order).expect("the kernel takes it");
-                    assert!(plan.has_half2_products() && plan.nudge.is_some());
+                    assert!(plan.nudge.is_some());
                     plans.push(plan);
                 }
             }
@@ -95,35 +93,17 @@ fn plans() -> Vec<GroupPlan> {
     plans
 }
 
-/// What computes a tile instead of floats.
-#[derive(Clone, Copy)]
-enum Other {
-    Half2,
-    Down,
-}
-
-impl Other {
-    /// Where it is computed.
-    fn platform(self) -> Platform {
-        struct Has;
-        impl WithHalf2 for Has {
-            type Output = ();
-            unsafe fn run<V: Half2>(self) {}
-        }
-        impl WithFmaDown for Has {
-            type Output = ();
-            unsafe fn run<V: FmaDown>(self) {}
-        }
-        let mut available = Platform::available().into_iter();
-        match self {
-            Other::Half2 => available
-                .find(|platform| platform.half2(Has).is_some())
-                .unwrap_or(Platform::portable_fp16()),
-            Other::Down => available
-                .find(|platform| platform.fma_down(Has).is_some())
-                .unwrap_or(Platform::portable_down()),
-        }
+/// Where chains are computed.
+fn platform() -> Platform {
+    struct Has;
+    impl WithFmaDown for Has {
+        type Output = ();
+        unsafe fn run<V: FmaDown>(self) {}
     }
+    let mut available = Platform::available().into_iter();
+    available
+        .find(|platform| platform.fma_down(Has).is_some())
+        .unwrap_or(Platform::portable_down())
 }
 
 /// An accumulator: FP32's have any fraction, as C has, near the products or as small as they come.
@@ -146,30 +126,20 @@ fn accumulator(kernel: &GroupKernel<GroupPlan>, i: usize, word: u64) -> i32 {
 #[derive(Clone, Copy)]
 enum Change {
     Nothing,
-    /// The `lift` or `nudge` is so much too large.
+    /// The `nudge` is so much too large.
     Wrong(i32),
     /// One accumulator.
     Addend(i32),
 }
 
-/// A tile by another way, if that went well, and by floats.
-fn states(
-    other: Other,
-    plan: &GroupPlan,
-    drawn: Drawn,
-    seed: u64,
-    change: Change,
-) -> [Option<Vec<i32>>; 2] {
-    let wrong = match change {
-        Change::Wrong(wrong) => wrong,
-        _ => 0,
-    };
-    let platform = other.platform();
+/// A tile by chains, if that went well, and by floats.
+fn states(plan: &GroupPlan, drawn: Drawn, seed: u64, change: Change) -> [Option<Vec<i32>>; 2] {
+    let platform = platform();
     let mut kernel = GroupKernel {
         plan: plan.clone(),
         platform,
     };
-    if let Other::Down = other {
+    if let Change::Wrong(wrong) = change {
         kernel.plan.nudge = plan.nudge.map(|nudge| nudge + wrong);
     }
     let plan = &kernel.plan;
@@ -194,27 +164,24 @@ fn states(
         state[0] = addend;
     }
     assert!(plan.suits(rows.ranges[0], columns.range, panel.padded()));
-    [true, false].map(|by_other| {
+    [true, false].map(|by_chains| {
         let mut state = state.clone();
         let mut tile = tile_of(platform, plan, &panel, &rows, 0, &columns, &mut state);
-        if let Some(Half2Tile { lift, .. }) = &mut tile.half2 {
-            *lift += wrong;
-        }
         let mut run = RunTile {
             plan,
             tile: &mut tile,
         };
-        let sound = match other {
-            _ if !by_other => platform.vectorized(run),
-            Other::Half2 => run.tile.half2.is_some() && platform.half2(&mut run) == Some(true),
-            Other::Down => platform.fma_down(&mut run) == Some(true),
+        let sound = if by_chains {
+            platform.fma_down(&mut run) == Some(true)
+        } else {
+            platform.vectorized(run)
         };
         sound.then_some(state)
     })
 }
 
-/// How many of eight tiles of each kind another way computes, all of them as floats do.
-fn computed(other: Other, plan: &GroupPlan) -> [usize; 5] {
+/// How many of eight tiles of each kind chains compute, all of them as floats do.
+fn computed(plan: &GroupPlan) -> [usize; 5] {
     let kinds = [
         Drawn::Near,
         Drawn::Over(8),
@@ -224,7 +191,7 @@ fn computed(other: Other, plan: &GroupPlan) -> [usize; 5] {
     ];
     kinds.map(|kind| {
         let own = |seed: &u64| {
-            let [found, floats] = states(other, plan, kind, *seed, Change::Nothing);
+            let [found, floats] = states(plan, kind, *seed, Change::Nothing);
             let floats = floats.expect("floats take every tile of these formats");
             assert!(
                 found.as_ref().is_none_or(|found| *found == floats),
@@ -237,27 +204,9 @@ fn computed(other: Other, plan: &GroupPlan) -> [usize; 5] {
 }
 
 #[test]
-fn two_products_a_lane_are_the_same() {
-    for plan in plans() {
-        let own = computed(Other::Half2, &plan);
-        assert!(own[0] == 8 && own[1] == 8, "{plan:?}: {own:?}");
-    }
-}
-
-#[test]
 fn chains_that_round_down_are_the_same() {
     for plan in plans() {
-        assert_eq!(computed(Other::Down, &plan), [8; 5], "{plan:?}");
-    }
-}
-
-#[test]
-fn a_wrong_scale_differs() {
-    for plan in plans() {
-        for wrong in [-1, 1] {
-            let [half2, floats] = states(Other::Half2, &plan, Drawn::Near, 0, Change::Wrong(wrong));
-            assert!(half2.is_none_or(|half2| Some(half2) != floats), "{plan:?}");
-        }
+        assert_eq!(computed(&plan), [8; 5], "{plan:?}");
     }
 }
 
@@ -268,8 +217,7 @@ fn a_wrong_nudge_differs() {
     for plan in plans() {
         for wrong in [-1, 9, 100] {
             let differs = |seed| {
-                let [found, floats] =
-                    states(Other::Down, &plan, Drawn::Near, seed, Change::Wrong(wrong));
+                let [found, floats] = states(&plan, Drawn::Near, seed, Change::Wrong(wrong));
                 found != floats
             };
             assert!((0..8).any(differs), "{plan:?} {wrong}");
@@ -288,21 +236,9 @@ fn an_addend_that_is_too_small_is_left_to_floats() {
         let least = (floor + bias + plan.down()) << 23;
         for (addend, small) in [(least, false), (least | i32::MIN, false), (least - 1, true)] {
             let change = Change::Addend(addend);
-            let [found, floats] = states(Other::Down, &plan, Drawn::Near, 0, change);
+            let [found, floats] = states(&plan, Drawn::Near, 0, change);
             assert_eq!(found.is_none(), small && plan.halves.is_none(), "{plan:?}");
             assert!(found.is_none_or(|found| Some(found) == floats), "{plan:?}");
         }
     }
-}
-
-/// Groups far below the largest product are not computed by halves.
-#[test]
-fn products_that_are_too_small_are_left_to_floats() {
-    let given_up = |plan: &GroupPlan| {
-        (0..8).any(|seed| {
-            states(Other::Half2, plan, Drawn::Over(30), seed, Change::Nothing)[0].is_none()
-        })
-    };
-    let wide = |plan: &GroupPlan| plan.a == Format::E5m2 && plan.b == Format::E5m2;
-    assert!(plans().iter().filter(|plan| wide(plan)).all(given_up));
 }

@@ -2,9 +2,9 @@
 
 use super::pack::{Exponents, Nudged, ROWS};
 use super::plan::GroupPlan;
-use crate::platform::{Vectorized, WithFmaDown, WithHalf2};
+use crate::platform::{Vectorized, WithFmaDown};
 use crate::tile::SpecialRule;
-use crate::vector::{ACROSS, FmaDown, Half2, Vector, WIDEST};
+use crate::vector::{ACROSS, FmaDown, Vector, WIDEST};
 
 /// What the kernel needs of a tile. Strips hold `groups * plan.group` positions.
 pub struct Tile<'a> {
@@ -24,19 +24,8 @@ pub struct Tile<'a> {
     pub column_shifts: &'a [i32],
     /// `[ROWS][columns]`: the values of the accumulators, as bits of an f32, before and after.
     pub state: &'a mut [i32],
-    pub half2: Option<Half2Tile<'a>>,
     /// The operands for chains that round down.
     pub nudged: Option<(&'a Nudged<u32>, &'a Nudged<u8>)>,
-}
-
-/// The operands of a tile as IEEE halves, two neighbouring positions a lane.
-pub struct Half2Tile<'a> {
-    /// `[position / 2][ROWS]`
-    pub a: &'a [u32],
-    /// `[position / 2][columns]`
-    pub b: &'a [u32],
-    /// How many binades larger their products are than those of the floats.
-    pub lift: i32,
 }
 
 /// Panics if a tile does not have the size that its plan and the vectors need.
@@ -71,15 +60,6 @@ pub trait Fused: Sync {
     /// The machine must have the features that `V` needs.
     unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool;
 
-    /// Runs a tile with two products a lane. False also if the plan has no such products.
-    ///
-    /// # Safety
-    /// The machine must have the features that `V` needs.
-    #[inline(always)]
-    unsafe fn run_half2<V: Half2>(&self, _: &mut Tile) -> bool {
-        false
-    }
-
     /// Runs a tile by chains that round down. False also if the plan has none.
     ///
     /// # Safety
@@ -103,16 +83,6 @@ impl<P: Fused> Vectorized for RunTile<'_, '_, P> {
     unsafe fn run<V: Vector>(self) -> bool {
         // SAFETY: the same promise.
         unsafe { self.plan.run::<V>(self.tile) }
-    }
-}
-
-impl<P: Fused> WithHalf2 for &mut RunTile<'_, '_, P> {
-    type Output = bool;
-
-    #[inline(always)]
-    unsafe fn run<V: Half2>(self) -> bool {
-        // SAFETY: the same promise.
-        unsafe { self.plan.run_half2::<V>(self.tile) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{FmaDown, Half2, Vector, operations};
+use super::{FmaDown, Vector, operations};
 
 /// Sixteen lanes; needs the features `avx512f` and `avx512bw`.
 pub struct Avx512;
@@ -246,22 +246,6 @@ unsafe impl Vector for Avx512 {
             let rounded = Pair(_mm512_cvtps_pd(high[0]), _mm512_cvtps_pd(high[1]));
             (rounded, _mm256_testz_si256(differ, _mm256_set1_epi32(bits)) != 0)
         };
-    }
-}
-
-// SAFETY: the intrinsics need AVX512-FP16 and AVX512-VNNI as well, which `Platform::half2` asks for.
-unsafe impl Half2 for Avx512 {
-    operations! {
-        fn mul_half2(x: __m512i, y: __m512i) -> __m512i = _mm512_castph_si512(
-            _mm512_mul_round_ph::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(
-                _mm512_castsi512_ph(x),
-                _mm512_castsi512_ph(y),
-            ),
-        );
-        fn truncate_half2(x: __m512i) -> __m512i = _mm512_cvttph_epi16(_mm512_castsi512_ph(x));
-        fn add_both_halves(sum: __m512i, x: __m512i) -> __m512i = _mm512_dpwssd_epi32(sum, x, _mm512_set1_epi16(1));
-        fn half_codes(x: __m512) -> __m512i =
-            _mm512_cvtepu16_epi32(_mm512_cvtps_ph::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x));
     }
 }
 

@@ -11,8 +11,6 @@ pub mod avx2;
 pub mod avx512;
 #[cfg(any(test, feature = "emulated-neon"))]
 mod fma_down_emulated;
-#[cfg(any(test, feature = "emulated-neon"))]
-mod half2_emulated;
 #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
 pub mod neon;
 #[cfg(all(any(test, feature = "emulated-neon"), not(target_arch = "aarch64")))]
@@ -334,21 +332,6 @@ pub unsafe trait Vector {
 
     /// `y` where `x` is a zero, else `z`.
     unsafe fn where_zero_d(x: Self::D, y: Self::D, z: Self::D) -> Self::D;
-}
-
-/// Vectors whose lanes are two IEEE halves. Halves are finite, and subnormal ones are numbers as others.
-///
-/// # Safety
-/// As of [`Vector`]. Its methods need more features: see `Platform::half2`.
-pub unsafe trait Half2: Vector {
-    /// Products, rounded toward zero.
-    unsafe fn mul_half2(x: Self::I, y: Self::I) -> Self::I;
-    /// To 16-bit integers, toward zero. Halves outside their range get any value.
-    unsafe fn truncate_half2(x: Self::I) -> Self::I;
-    /// `sum` and both signed 16-bit halves of `x`.
-    unsafe fn add_both_halves(sum: Self::I, x: Self::I) -> Self::I;
-    /// The codes of floats as halves, one a lane, where they are some.
-    unsafe fn half_codes(x: Self::F) -> Self::I;
 }
 
 /// Vectors with additions that round toward minus infinity, and population counts.

@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::half2::{Half2, TOP_B};
 use super::nudged::Nudged;
 use super::panel::{EMPTY, Exponents, NOTHING, Panel, range};
 use crate::codes::{Codes, note_specials};
@@ -24,9 +23,7 @@ pub struct StripB {
     pub range: Exponents,
     /// Whether a column has an infinity or NaN here; none if there is none.
     pub special: Vec<bool>,
-    /// The values as halves, once a tile asks for them.
-    half2: OnceLock<Option<Half2>>,
-    /// The values for chains that round down, likewise.
+    /// The values for chains that round down, once a tile asks for them.
     nudged: OnceLock<Option<Nudged<u8>>>,
 }
 
@@ -39,15 +36,8 @@ impl StripB {
             shifts: vec![0; wide],
             range: EMPTY,
             special: Vec::new(),
-            half2: OnceLock::new(),
             nudged: OnceLock::new(),
         }
-    }
-
-    /// `[position / 2][columns]`: the values as halves.
-    pub fn half2(&self, platform: Platform) -> Option<&Half2> {
-        let pack = || Half2::pack(platform, &self.values, self.shifts.len(), TOP_B);
-        self.half2.get_or_init(pack).as_ref()
     }
 
     /// `[position][columns]`: the values for chains that round down.
@@ -89,7 +79,6 @@ impl StripB {
             let special = |code| plan.b.unpack(code).class != Class::Finite;
             note_specials(operand.codes, [rows, columns], special, &mut self.special);
         }
-        self.half2 = OnceLock::new();
         self.nudged = OnceLock::new();
     }
 }

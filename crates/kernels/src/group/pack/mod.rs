@@ -1,9 +1,8 @@
 //! Operands rearranged for the kernel: a strip of rows (or columns) side by side, k by k, each
-//! element as a float and as a small biased exponent. [`rows`]: of A; [`columns`]: of B. [`half2`]: the same as IEEE
-//! halves; [`nudged`]: for chains that round down.
+//! element as a float and as a small biased exponent. [`rows`]: of A; [`columns`]: of B. [`nudged`]: for
+//! chains that round down.
 
 mod columns;
-mod half2;
 mod nudged;
 mod panel;
 mod place;

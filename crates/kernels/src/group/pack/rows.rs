@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::half2::{Half2, TOP_A};
 use super::nudged::Nudged;
 use super::panel::{EMPTY, Exponents, Panel, ROWS, TOP, factor, factor_between, range, shift};
 use crate::decode::Decoder;
@@ -29,8 +28,6 @@ pub struct PackedA {
     pub heavy: Vec<bool>,
     /// Whether a row has an infinity or NaN here.
     pub special: Vec<bool>,
-    /// `[k / 2][ROWS]` per strip: the values as halves, if the plan has products of these.
-    pub half2: Vec<Option<Half2>>,
     /// Per strip: the values for chains that round down, if the plan has such.
     pub nudged: Vec<Option<Nudged<u32>>>,
 }
@@ -66,7 +63,6 @@ pub fn pack_a(
         ranges: vec![EMPTY; strips],
         heavy: vec![false; strips],
         special: vec![false; count],
-        half2: Vec::new(),
         nudged: Vec::new(),
     };
     // Zeros fill the last step and the last register up.
@@ -110,16 +106,10 @@ pub fn pack_a(
         }
     }
     // For one strip it takes longer to convert B than it saves.
-    if count > ROWS {
+    if count > ROWS && plan.nudge.is_some() {
         let values = packed.values.chunks(padded * ROWS);
-        if plan.nudge.is_some() {
-            let pack = |values| Nudged::rows(platform, plan, values, ROWS);
-            packed.nudged = values.clone().map(pack).collect();
-        }
-        if plan.has_half2_products() {
-            let pack = |values| Half2::pack(platform, values, ROWS, TOP_A);
-            packed.half2 = values.map(pack).collect();
-        }
+        let pack = |values| Nudged::rows(platform, plan, values, ROWS);
+        packed.nudged = values.map(pack).collect();
     }
     packed
 }
