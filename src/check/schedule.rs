@@ -162,10 +162,7 @@ impl Scheduling {
 
     /// The format that operands are read in, where the instruction multiplies `unit`.
     pub fn read_as(&self, unit: Format) -> Format {
-        match self.spec().emulates() {
-            Some([wide, narrow]) if narrow != Format::Tf32 => wide,
-            _ => unit,
-        }
+        self.spec().read_as(unit)
     }
 
     /// D's format, if a kernel text states it.

@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use crate::Architecture;
+
 /// A GPU or family that the catalogue does not describe.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -203,6 +205,13 @@ pub fn capability(text: &str) -> Option<String> {
         digits.then(|| text.to_owned())
     };
     Some(format!("sm_{}{}", number(major, 2)?, number(minor, 1)?))
+}
+
+impl Architecture {
+    /// Whether CUDA's libraries run there: one of its names is a compute capability.
+    pub fn has_compute_capability(&self) -> bool {
+        self.also.iter().any(|name| name.starts_with("sm_"))
+    }
 }
 
 /// `sm_90` of `90`, which may be meant.

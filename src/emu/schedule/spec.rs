@@ -412,6 +412,15 @@ impl ScheduleSpec {
         }
     }
 
+    /// The format that operands are read in, where the instruction multiplies `unit`.
+    pub fn read_as(&self, unit: Format) -> Format {
+        match self.emulates() {
+            // Operands of TF32 are FP32 in their files.
+            Some([wide, narrow]) if narrow != Format::Tf32 => wide,
+            _ => unit,
+        }
+    }
+
     /// Whether this is the bare chain: no tiles, no split, no promotion, no epilogue.
     pub fn is_plain(&self) -> bool {
         *self == ScheduleSpec::plain()

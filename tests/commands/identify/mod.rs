@@ -1,6 +1,7 @@
 //! `tcverify identify`: results find their makers, made-up ones find none.
 
 mod bias;
+mod emulations;
 mod files;
 mod hidden;
 mod honest;

@@ -149,6 +149,13 @@ impl Candidate {
         self.convert_to.unwrap_or(self.arithmetic.accumulator)
     }
 
+    /// The formats in which it reads A and B.
+    pub fn reads(&self) -> [Format; 2] {
+        let unit = [self.arithmetic.a, self.arithmetic.b];
+        let guess = self.schedule.as_ref();
+        guess.map_or(unit, |guess| unit.map(|format| guess.spec.read_as(format)))
+    }
+
     /// Whether it has the same arithmetic, on operands that are read alike.
     pub fn is_like(&self, other: &Candidate) -> bool {
         self.arithmetic == other.arithmetic && self.nearest == other.nearest

@@ -3,7 +3,9 @@
 
 mod arithmetics;
 pub mod cost;
+mod emulations;
 mod schedules;
 
 pub use arithmetics::{Candidate, Conditions, Name, candidates};
+pub use emulations::{Emulation, emulations};
 pub use schedules::{Guess, Wanted, digest, granularity, guesses, tells_zeros};

@@ -8,12 +8,13 @@
 //! * `request`: the type; `readings`: a file in every format that fits it.
 //! * `sample`: which elements are examined first; `search`: all candidates in lockstep, within a budget; `common`:
 //!   the work that they share.
-//! * `schedules`: candidates under schedules; `kernels`: candidates that a kernel text allows; `separate`: operands
-//!   on which two candidates differ.
+//! * `schedules`: candidates under schedules; `emulations`: those that take operands apart; `kernels`: those that a kernel text
+//!   allows; `separate`: operands on which two candidates differ.
 //! * `run`, `result`: the whole search in order, and its result.
 
 mod common;
 pub mod document;
+mod emulations;
 mod epilogues;
 mod kernels;
 mod readings;

@@ -132,14 +132,14 @@ impl Prepared {
             between: [0, i],
             comparable: comparable(fitting[0], other),
             operands: separate(fitting[0], other, k).map(|dot| {
-                let a = &other.arithmetic;
+                let [format_a, format_b] = other.reads();
                 let codes = |format: Format, codes: &[u64]| {
                     codes.iter().map(|&code| hex(format, code)).collect()
                 };
                 ApartOperands {
-                    a: codes(a.a, &dot.a),
-                    b: codes(a.b, &dot.b),
-                    c: hex(a.addend(), dot.c),
+                    a: codes(format_a, &dot.a),
+                    b: codes(format_b, &dot.b),
+                    c: hex(other.arithmetic.addend(), dot.c),
                     results: dot.results.map(|code| hex(other.result(), code)),
                 }
             }),
@@ -179,6 +179,7 @@ impl Prepared {
             [&name.architecture, &name.instruction],
             &candidate.arithmetic,
         );
+        check = check.with_formats(candidate.reads());
         check.operands = operands;
         if candidate.nearest {
             check.operands.tf32_input = Tf32Input::Nearest;
@@ -222,7 +223,8 @@ impl Prepared {
         Identified {
             names: names.collect(),
             sha256: arithmetic.sha256(),
-            rounded_to: candidate.convert_to,
+            // Sums of slices are put together in FP64, and no sum is rounded to it.
+            rounded_to: candidate.convert_to.filter(|&to| to != Format::Fp64),
             nearest: candidate.nearest,
             summary: arithmetic.step.summary(),
             arithmetic,

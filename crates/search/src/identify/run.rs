@@ -1,6 +1,7 @@
 //! A search, from files to what fits.
 
 use super::common::SharedWork;
+use super::emulations;
 use super::kernels::Kernels;
 use super::readings::Captured;
 use super::request::{Identify, IdentifyError, Schedules};
@@ -170,6 +171,7 @@ impl Prepared {
             first: FIRST,
             engine: self.engine,
             progress,
+            products: self.problem().k,
             common: None,
         };
         let mut found = alone.tested(limits.quick, plain, &mut budget);
@@ -198,10 +200,19 @@ impl Prepared {
                 ..alone
             };
             let mut more = under.tested(limits.quick, more, &mut budget);
-            let none = found.fits().next().is_none() && more.fits().next().is_none();
+            let fits = |more: &Found| found.fits().chain(more.fits()).next().is_some();
             let free =
                 self.kernels.is_none() && captured.scales.is_none() && !is_fixed && multiplies;
-            if none && free {
+            if free && (self.is_fp64() || !fits(&more)) {
+                let candidates = emulations::candidates(&context, &|format| self.units_of(format));
+                let under = Search {
+                    common: None,
+                    products: emulations::products(&candidates, &context),
+                    ..under
+                };
+                more.append(under.tested(limits.quick, candidates, &mut budget));
+            }
+            if free && !fits(&more) {
                 let all = found.candidates.iter().chain(&more.candidates);
                 let epilogues = self.epilogues(&context, all.collect(), progress);
                 let under = Search {
@@ -283,14 +294,7 @@ impl Prepared {
             scale,
             k: self.problem().k,
         };
-        let mut found = candidates(Catalogue::builtin(), &conditions);
-        if !self.architectures.is_empty() {
-            for candidate in &mut found {
-                let wanted = |name: &Name| self.architectures.contains(&name.architecture);
-                candidate.names.retain(wanted);
-            }
-            found.retain(|candidate| !candidate.names.is_empty());
-        }
+        let found = self.on_architectures(&conditions);
         let rounds = |one: &Candidate| self.captured.rounds([one.arithmetic.a, one.arithmetic.b]);
         let and_nearest = |one: Candidate| {
             let nearest = rounds(&one).then(|| Candidate {
@@ -300,6 +304,33 @@ impl Prepared {
             std::iter::once(one).chain(nearest)
         };
         found.into_iter().flat_map(and_nearest).collect()
+    }
+
+    /// Units that multiply this format, and sum in one that nothing rounds.
+    fn units_of(&self, operands: Format) -> Vec<Candidate> {
+        let is_it = |format| format == operands;
+        self.on_architectures(&Conditions {
+            blocks: false,
+            a: &is_it,
+            b: &is_it,
+            c: &|_| true,
+            d: &|format| matches!(format, Format::Fp32 | Format::Int32),
+            scale: &|scale| scale.is_none(),
+            k: self.problem().k,
+        })
+    }
+
+    /// Candidates on the architectures that are examined.
+    fn on_architectures(&self, conditions: &Conditions) -> Vec<Candidate> {
+        let mut found = candidates(Catalogue::builtin(), conditions);
+        if !self.architectures.is_empty() {
+            for candidate in &mut found {
+                let wanted = |name: &Name| self.architectures.contains(&name.architecture);
+                candidate.names.retain(wanted);
+            }
+            found.retain(|candidate| !candidate.names.is_empty());
+        }
+        found
     }
 
     fn given(&self, candidate: &Candidate) -> Given<'_> {
@@ -336,6 +367,7 @@ impl Prepared {
             first: FIRST,
             engine: self.engine,
             progress,
+            products: problem.k,
             common: None,
         };
         // Sums of the model that comes nearest.
@@ -370,6 +402,11 @@ impl Prepared {
         self.kernels.is_some() || self.request.scale_result.is_some() || with_bias
     }
 
+    /// Whether A, B and D are FP64: many slices of INT8 may give what exact sums give, so both are tried.
+    fn is_fp64(&self) -> bool {
+        emulations::may_be(&self.captured, Format::Fp64, Format::Int8)
+    }
+
     fn wants_schedules(&self, found: &Found) -> bool {
         // Of 8 and 16 bits: one model's sums fit where another's with a schedule do.
         let narrow = |candidate: &Candidate| candidate.result().bytes() < 4;
@@ -379,7 +416,9 @@ impl Prepared {
             Schedules::Always => true,
             Schedules::Auto => {
                 let mut fits = found.fits().peekable();
-                fits.peek().is_none() || fits.any(|test| narrow(&found.candidates[test.candidate]))
+                fits.peek().is_none()
+                    || self.is_fp64()
+                    || fits.any(|test| narrow(&found.candidates[test.candidate]))
             }
         }
     }

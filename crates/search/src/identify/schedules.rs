@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::readings::Captured;
+use super::readings::{Captured, Readings};
 use super::search::{Found, Given};
 use crate::candidates::{Candidate, Guess, Wanted, granularity, guesses, tells_zeros};
 use crate::emu::Problem;
@@ -60,6 +60,19 @@ impl<'a> ScheduleContext<'a> {
             && self.can_add_bias(candidate, spec)
             && (self.scales.is_none() || self.scales == per)
             && (self.scale_result.is_none() || spec.epilogue.result_scale.is_some())
+    }
+
+    /// Whether a candidate's schedule can compute this product.
+    pub(super) fn takes(&self, candidate: &Candidate) -> bool {
+        let Given {
+            problem, values, ..
+        } = self.given(candidate);
+        candidate.schedule.as_ref().is_some_and(|guess| {
+            let (spec, arithmetic) = (&guess.spec, &candidate.arithmetic);
+            self.can_be(candidate, spec)
+                && BoundSchedule::check(spec, &values, arithmetic, &problem, candidate.result())
+                    .is_ok()
+        })
     }
 
     /// Whether a schedule has a place for the bias, if there is one.
@@ -131,6 +144,10 @@ impl<'a> ScheduleContext<'a> {
     /// C as the instruction reads it, or as an epilogue does.
     fn c_format(&self, candidate: &Candidate, late: bool) -> Option<Format> {
         let c = self.captured.c.as_ref()?;
+        // Slices of FP64 are added to a C of their own format.
+        if candidate.reads()[0] == Format::Fp64 && candidate.schedule.is_some() {
+            return c.has(Format::Fp64).then_some(Format::Fp64);
+        }
         let addend = candidate.arithmetic.addend();
         if c.has(addend) {
             return Some(addend);
@@ -143,8 +160,17 @@ impl<'a> ScheduleContext<'a> {
         let arithmetic = &candidate.arithmetic;
         let c = self.c_format(candidate, true);
         let c = c.unwrap_or(arithmetic.addend());
-        let formats = [arithmetic.a, arithmetic.b, c];
         let captured = self.captured;
+        let [a, b] = candidate.reads();
+        // TF32's terms are of FP32 numbers, whose codes are the same.
+        let read = |readings: &Readings, format| {
+            if readings.has(format) {
+                format
+            } else {
+                Format::Fp32
+            }
+        };
+        let formats = [read(&captured.a, a), read(&captured.b, b), c];
         let problem = captured.problem_of(formats, candidate.nearest, None);
         let problem = problem.expect("shapes were checked, and fit every format");
         let mut values = self.values.clone();

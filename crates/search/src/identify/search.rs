@@ -81,6 +81,8 @@ pub struct Search<'s, 'a> {
     pub first: usize,
     pub engine: Engine<'static>,
     pub progress: &'s dyn Progress,
+    /// The most multiply-adds that a candidate takes for an element.
+    pub products: usize,
     /// What candidates have in common on the first elements, if they do.
     pub common: Option<&'s SharedWork<'s>>,
 }
@@ -142,11 +144,11 @@ impl Search<'_, '_> {
     pub fn sampled(&self, candidates: Vec<Candidate>, budget: &mut Budget) -> Found {
         let all = self.sample.elements.len();
         let first = self.first.min(all);
-        let Some(one) = candidates.first() else {
+        if candidates.is_empty() {
             return Found::default();
-        };
-        let k = (self.given)(one).problem.k;
-        let count = candidates.len().min(budget.affords((first * k) as u64));
+        }
+        let each = self.products;
+        let count = candidates.len().min(budget.affords((first * each) as u64));
         let mut tested: Vec<Tested> = (0..count)
             .map(|candidate| Tested {
                 candidate,
@@ -165,7 +167,7 @@ impl Search<'_, '_> {
                         test.agreed == test.tested || test.is_near(&candidates[test.candidate]);
                     // Who was left behind once does not go on later.
                     let together = test.tested == done;
-                    alive && together && budget.spend_elements(end - done, k, self.progress)
+                    alive && together && budget.spend_elements(end - done, each, self.progress)
                 })
                 .collect();
             let differing: Vec<Vec<usize>> = going
@@ -212,8 +214,7 @@ impl Search<'_, '_> {
         for test in nearest.take(RIVALS) {
             let candidate = &found.candidates[test.candidate];
             let rest = test.tested..all;
-            let k = (self.given)(candidate).problem.k;
-            if !budget.spend_elements(rest.len(), k, self.progress) {
+            if !budget.spend_elements(rest.len(), self.products, self.progress) {
                 break;
             }
             let differing = self.differing(candidate, rest.clone());

@@ -27,7 +27,8 @@ const ROUNDS: usize = 400;
 pub fn comparable(one: &Candidate, other: &Candidate) -> bool {
     let formats = |candidate: &Candidate| {
         let a = &candidate.arithmetic;
-        (a.a, a.b, candidate.result(), a.scale, candidate.nearest)
+        let read = (candidate.reads(), candidate.nearest);
+        (read, candidate.result(), a.scale)
     };
     // A kernel's own scales belong to its files.
     let scaled = |candidate: &Candidate| {
@@ -50,6 +51,7 @@ pub fn separate(one: &Candidate, other: &Candidate, k: usize) -> Option<Separati
     if is_scheduled(models) {
         return sparse(models, k, &mut random);
     }
+    let [format_a, format_b] = one.reads();
     let addend = one.arithmetic.addend();
     let with_c = addend == other.arithmetic.addend();
     let longest = models.map(|c| c.arithmetic.longest_k().unwrap_or(usize::MAX));
@@ -58,10 +60,10 @@ pub fn separate(one: &Candidate, other: &Candidate, k: usize) -> Option<Separati
     let mut rounds = lengths.flat_map(|k| (0..ROUNDS).map(move |round| (k, round)));
     rounds.find_map(|(k, round)| {
         let kind = random.next() % 6;
-        let mut a = random.operands(one.arithmetic.a, kind, k);
-        let b = random.operands(one.arithmetic.b, kind, k);
+        let mut a = random.operands(format_a, kind, k);
+        let b = random.operands(format_b, kind, k);
         if round % 3 == 0 {
-            random.cancel(one.arithmetic.a, &mut a, &b);
+            random.cancel(format_a, &mut a, &b);
         }
         let c = match random.next() % 3 {
             1 | 2 if with_c => random.operands(addend, kind, 1)[0],
@@ -84,8 +86,7 @@ fn is_scheduled(models: [&Candidate; 2]) -> bool {
 
 /// A few products among zeros, the largest of which cancel: what is left tells which were added first.
 fn sparse(models: [&Candidate; 2], k: usize, random: &mut Random) -> Option<Separation> {
-    let arithmetic = &models[0].arithmetic;
-    let [format_a, format_b] = [arithmetic.a, arithmetic.b];
+    let [format_a, format_b] = models[0].reads();
     let signed = format_a.sign_mask() != 0 && !format_a.is_integer();
     if !signed || k == 0 || k > MAX_K {
         return None;
@@ -125,8 +126,9 @@ impl Separation {
     fn result(&self, candidate: &Candidate) -> u64 {
         let arithmetic = &candidate.arithmetic;
         let k = self.a.len();
-        let a = Tensor::from_codes(arithmetic.a, vec![1, k], &self.a);
-        let b = Tensor::from_codes(arithmetic.b, vec![k, 1], &self.b);
+        let [format_a, format_b] = candidate.reads();
+        let a = Tensor::from_codes(format_a, vec![1, k], &self.a);
+        let b = Tensor::from_codes(format_b, vec![k, 1], &self.b);
         let c = Tensor::from_codes(arithmetic.addend(), vec![1, 1], &[self.c]);
         // A schedule has been tested with what C there is; nothing is added here.
         let c = candidate.schedule.is_none().then(|| c.planes());

@@ -1,34 +1,14 @@
 //! FP64 or FP32 operands that a kernel took apart, to multiply the terms in a narrower format.
 
+use crate::candidates::{self, Emulation};
 use crate::diagnose::trial::{Tested, Trial};
 use crate::diagnose::{Ask, Case, Found, Hypothesis};
-use crate::emu::schedule::{BoundSchedule, Overrides, Schedule, Values};
+use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{Arithmetic, Problem, Replay};
 use crate::num::Format;
 
-/// What reports call the test of [`emulations`].
+/// What reports call the test of [`emulations`](candidates::emulations).
 pub const TRIED: &str = "FP64 by slices of INT8, FP32 by BF16 or TF32 terms";
-
-/// Numbers of slices, the commonest first.
-const SLICES: [usize; 6] = [7, 8, 6, 9, 10, 5];
-
-/// Tiles of kernels that take the operands of a tile apart.
-const TILES: [usize; 4] = [32, 64, 16, 128];
-
-/// Schedules of terms, and whether their tiles decide bits.
-const TERMS: [(&str, bool); 11] = [
-    ("cutlass-bf16x9", false),
-    ("cutlass-bf16x9-4-bands", false),
-    ("cutlass-bf16x9-3-bands", false),
-    ("triton-tf32x3-third", true),
-    ("triton-tf32x3", true),
-    ("triton-bf16x3", true),
-    ("triton-bf16x6", true),
-    ("xla-bf16x9", true),
-    ("cutlass-3xtf32", false),
-    ("cutlass-3xtf32-staged", false),
-    ("cublas-fp64-slices", false),
-];
 
 /// Whether the requested schedule takes operands apart, so that no other one of its instruction reads them.
 pub fn is_apart(replay: &Replay) -> bool {
@@ -66,11 +46,12 @@ fn tested(case: &Case, trial: &Trial) -> Tested {
     }
     let values = Values::default();
     let mut rules: Vec<(Format, Option<Arithmetic>)> = Vec::new();
-    for (name, tiled) in TERMS {
-        let preset = Schedule::preset(name).expect("a built-in schedule");
-        let Some([_, narrow]) = preset.spec.emulates().filter(|[of, _]| *of == wide) else {
-            continue;
-        };
+    for Emulation {
+        preset,
+        narrow,
+        variants,
+    } in candidates::emulations(wide)
+    {
         if rules.iter().all(|(format, _)| *format != narrow) {
             let own = (replay.arithmetic.a == narrow).then(|| replay.arithmetic.clone());
             rules.push((narrow, own.or_else(|| (case.rule)([narrow; 2]))));
@@ -80,7 +61,7 @@ fn tested(case: &Case, trial: &Trial) -> Tested {
             continue;
         };
         let convert_to = (arithmetic.accumulator != wide).then_some(wide);
-        for overrides in variants(wide, tiled) {
+        for overrides in variants {
             let mut schedule = preset.clone();
             if overrides.apply(&mut schedule).is_err() {
                 continue;
@@ -98,34 +79,16 @@ fn tested(case: &Case, trial: &Trial) -> Tested {
             };
             if trial.fits_replay(&emulated) {
                 let what = format!(
-                    "The {wide} operands were taken apart and multiplied as {narrow} ({name}: {})",
+                    "The {wide} operands were taken apart and multiplied as {narrow} ({}: {})",
+                    preset.name,
                     spec.summary()
                 );
                 let found = trial.found(Hypothesis::OtherModelAndSchedule, what);
                 let overrides = Box::new(overrides);
-                let preset = name.to_owned();
+                let preset = preset.name.clone();
                 return Ok(vec![found.asking(Ask::Schedule { preset, overrides })]);
             }
         }
     }
     Ok(Vec::new())
-}
-
-fn variants(wide: Format, tiled: bool) -> Vec<Overrides> {
-    let none = Overrides::default();
-    if wide == Format::Fp64 {
-        let of = |&slices: &usize| Overrides {
-            slices: Some(slices),
-            ..none.clone()
-        };
-        return SLICES.iter().map(of).collect();
-    }
-    if !tiled {
-        return vec![none];
-    }
-    let of = |&tile: &usize| Overrides {
-        tile_k: Some(tile),
-        ..none.clone()
-    };
-    TILES.iter().map(of).collect()
 }

@@ -6,7 +6,7 @@ use self::ties::{Line, Tie, ties};
 use crate::emu::schedule::{Parts, SliceLength};
 use crate::emu::step::{Step, ThroughMemory};
 use crate::identify::document::{Apart, Fit, Identification, Identified, IdentifiedSchedule};
-use crate::num::decimal;
+use crate::num::{Format, decimal};
 use crate::report::KernelDescription;
 use crate::report::view::phrase::{counted, grouped, some};
 use crate::report::view::{Item, Section, Tone, View};
@@ -449,7 +449,7 @@ impl Identified {
 
     /// How operands are read: `FP32`, `TF32, rounded to nearest`.
     pub fn operands(&self) -> String {
-        let [a, b] = [self.arithmetic.a, self.arithmetic.b].map(|f| f.name().to_uppercase());
+        let [a, b] = self.reads().map(|f| f.name().to_uppercase());
         let both = if a == b { a } else { format!("{a} and {b}") };
         let rounded = if self.nearest {
             ", rounded to nearest"
@@ -470,6 +470,20 @@ impl Identified {
             _ => String::new(),
         };
         let first = self.rounding();
-        format!("{}{rounded}{first}{blocks}", a.describe())
+        let own = a.describe();
+        let own = match self.reads() {
+            [a, b] if a != self.arithmetic.a => format!("{a}*{b} by {own}"),
+            _ => own,
+        };
+        format!("{own}{rounded}{first}{blocks}")
+    }
+
+    /// The formats of A and B; the unit multiplies others where a schedule takes operands apart.
+    fn reads(&self) -> [Format; 2] {
+        let unit = [self.arithmetic.a, self.arithmetic.b];
+        let schedule = self.schedule.as_ref();
+        schedule.map_or(unit, |schedule| {
+            unit.map(|format| schedule.spec.read_as(format))
+        })
     }
 }
