@@ -8,6 +8,7 @@ use super::group::{FloorPlan, GroupKernel, GroupPlan, StickyPlan};
 use super::half::HalfPlan;
 use super::integers::{IntegerKernel, IntegerPlan};
 use super::lanes::{LaneKernel, LanePlan};
+use super::ordered::OrderedPlan;
 use super::pairs::PairsPlan;
 use super::platform::Platform;
 use super::rounded::{Rounded, RoundedPlan};
@@ -37,6 +38,8 @@ pub enum KernelConfig {
     Pairs(PairsPlan),
     /// Rounded products and sums (Arm).
     Rounded(RoundedPlan),
+    /// IEEE fused multiply-adds in an order of their own (processors).
+    Ordered(OrderedPlan),
     /// Exact sums, rounded once.
     Sum(SumPlan),
     Integers(IntegerPlan),
@@ -77,6 +80,7 @@ pub fn with_kernel<W: WithKernel>((plan, platform): (KernelConfig, Platform), wo
             let plan = Rounded::<f32>::new(plan);
             work.with(&DenseKernel { plan, platform })
         }
+        KernelConfig::Ordered(plan) => work.with(&DenseKernel { plan, platform }),
         KernelConfig::Sum(plan) => match plan.group {
             Some(group) => {
                 let plan = Sum { plan, group };

@@ -79,6 +79,12 @@ pub trait Plain: Sync {
     fn finish(&self, state: Self::State) -> Option<u64>;
 
     /// See [`MicroKernel`].
+    fn between(&self, state: Self::State) -> u64 {
+        let code = self.finish(state);
+        code.expect("kernels that give up tiles have codes for accumulators")
+    }
+
+    /// See [`MicroKernel`].
     fn commutes(&self) -> bool {
         true
     }
@@ -167,6 +173,10 @@ impl<P: Plain> MicroKernel for DenseKernel<P> {
 
     fn finish(&self, state: P::State) -> Option<u64> {
         self.plan.finish(state)
+    }
+
+    fn between(&self, state: P::State) -> u64 {
+        self.plan.between(state)
     }
 
     fn panel(&self, k: Range<usize>) -> Panel {

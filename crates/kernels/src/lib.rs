@@ -4,7 +4,7 @@
 //!
 //! * `models`: which kernel computes a model, and its constants; no other file knows models. `config`: the kernels there are.
 //! * `driver`: how a product becomes tiles; `tile`: what a kernel offers; `codes`: how it reads a strip of B.
-//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `rounded`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
+//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `ordered`, `pairs`, `rounded`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
 //!   used before it has passed a self-test (`selftest`) by awkward numbers.
 //! * `native`: dot products of this processor, which are judged as a GPU's are.
@@ -20,7 +20,6 @@
 //! |---|---|---|
 //! | `group`, FP32 results | multiply, integer add, convert, integer add | 16 |
 //! | `group`, FP16 results | two multiplies, convert, integer add | 11 |
-//! | `group`, FP8 with AVX512-FP16 | for two registers: two multiplies, convert, add pairs | 16 (Emerald Rapids, two operations per cycle) |
 //! | `group`, FP8 with AVX512-VPOPCNTDQ | an FMA | 32 |
 //! | `floor` | as FP16 results, and some 50 to 70 per group of 4, 8 or 16 | 3.4, 5.6 or 7 |
 //! | `sticky` | two multiplies, two conversions, add, xor, or | 8 |
@@ -32,6 +31,7 @@
 //! | `double_sums` | 14 of two registers in FP64: a multiplication, an FMA, ten additions, two ands | 1.3 |
 //! | `chain`, FP32 | an FMA | 32 |
 //! | `chain`, FP64 | an FMA of two registers | 16 |
+//! | `ordered` | an FMA | 32; 16 (Emerald Rapids, two operations per cycle) |
 //! | `pairs` | 1.5: two multiplies, two FMAs, two adds for four products | 21 |
 //! | `rounded`, to odd | for two registers: a multiply, two of an FMA and two of an addition, two tests, a blend | 8 (Emerald Rapids, two operations per cycle) |
 //! | `half` | an FMA, two ands, subtract, minimum | 13 |
@@ -55,6 +55,7 @@ mod integers;
 mod lanes;
 mod models;
 mod native;
+mod ordered;
 mod pairs;
 mod platform;
 mod real;
@@ -78,6 +79,7 @@ pub use integers::IntegerPlan;
 pub use lanes::{LanePlan, LaneRule, LaneStep};
 pub use models::plan;
 pub use native::{Lanes, Native};
+pub use ordered::OrderedPlan;
 pub use pairs::PairsPlan;
 pub use platform::Platform;
 pub use rounded::{RoundedPlan, Toward};

@@ -4,15 +4,15 @@ use tcverify_emu::Arithmetic;
 use tcverify_emu::engine::{Engine, FastEngine, Promotion, Work};
 use tcverify_emu::step::{
     Addend, BlockDot, Direction, Dropping, Droppings, Fpmr, Fused, FusedFloor, FusedHalves,
-    LaneScaling, PairRule, PairwiseFlush, RoundedDot, Sliced, Step, StickyRne,
+    LaneScaling, OrderedFma, PairRule, PairwiseFlush, RoundedDot, Sliced, Step, StickyRne,
 };
 use tcverify_num::{Formats, Rounding};
 use tcverify_tensor::Vectors;
 
 use super::{
     BlockPlan, BlockStep, Blocks, ChainPlan, DotAdd, FloorPlan, FloorStep, GroupPlan, HalfPlan,
-    IntegerPlan, KernelConfig, LanePlan, LaneRule, LaneStep, PairsPlan, Platform, RoundedPlan,
-    Scaled, SlicePlan, StickyPlan, StickyStep, SumPlan, Toward,
+    IntegerPlan, KernelConfig, LanePlan, LaneRule, LaneStep, OrderedPlan, PairsPlan, Platform,
+    RoundedPlan, Scaled, SlicePlan, StickyPlan, StickyStep, SumPlan, Toward,
 };
 
 /// The vector kernel that computes a model, with its constants, if there is one.
@@ -51,8 +51,9 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<KernelConfig> {
         Step::StickyRne(step) => sticky(step, formats),
         Step::BlockDot(step) => block(step, formats).map(KernelConfig::Block),
         Step::HalfChain(step) => Some(KernelConfig::Half(HalfPlan::new(formats, step.span))),
+        Step::OrderedFma(step) => ordered(step, formats),
         // Two or four products a step: the exact engine computes them.
-        Step::ComplementDot(_) | Step::FlooredPairs(_) | Step::OrderedFma(_) => None,
+        Step::ComplementDot(_) | Step::FlooredPairs(_) => None,
         Step::RoundedDot(step) => rounded(step, formats),
         Step::Sliced(step) => slices(step, formats).map(KernelConfig::Slices),
         // Rarely used.
@@ -106,6 +107,19 @@ fn rounded(step: &RoundedDot, formats: Formats) -> Option<KernelConfig> {
     };
     let plan = RoundedPlan::new(formats, plan).filter(|_| step.fused <= 2);
     plan.map(KernelConfig::Rounded)
+}
+
+/// Exact sums of an instruction's products are none.
+fn ordered(step: &OrderedFma, formats: Formats) -> Option<KernelConfig> {
+    let plan = OrderedPlan {
+        a: formats.a,
+        b: formats.b,
+        chains: step.chains.clone(),
+        from_zero: step.starts_from_zero(),
+        flush: step.flush,
+    };
+    let plan = OrderedPlan::new(formats, plan).filter(|_| !step.exact);
+    plan.map(KernelConfig::Ordered)
 }
 
 fn dot_add(step: &Fused) -> DotAdd {

@@ -200,6 +200,10 @@ impl<T: Tiles> Plain for Rounded<T> {
         (!self.plan.payloads || !state.is_nan()).then(|| state.to_code(self.plan.nan))
     }
 
+    fn between(&self, state: T) -> u64 {
+        state.to_code(self.plan.nan)
+    }
+
     fn group(&self) -> usize {
         self.plan.group
     }

@@ -125,6 +125,7 @@ mod tests {
     use crate::half::HalfPlan;
     use crate::integers::IntegerPlan;
     use crate::lanes::{LanePlan, LaneRule, LaneStep};
+    use crate::ordered::OrderedPlan;
     use crate::pairs::PairsPlan;
     use crate::rounded::{RoundedPlan, Toward};
     use crate::slices::{Blocks, SlicePlan};
@@ -166,6 +167,8 @@ mod tests {
                 KernelConfig::Rounded(plan) if plan.accumulator == Format::Fp32 => {
                     (plan.toward, plan.fused, plan.flush) = (Toward::Odd, false, true)
                 }
+                KernelConfig::Ordered(plan) if plan.from_zero => plan.chains.rotate_left(1),
+                KernelConfig::Ordered(plan) => plan.chains[0].reverse(),
                 KernelConfig::Slices(plan) => plan.phases[0] ^= 1,
                 KernelConfig::Lanes(plan) => {
                     let rule = plan.rule;
@@ -344,6 +347,9 @@ mod tests {
             sum(Format::Bf16, Format::Fp32, None),
             sum(Format::Fp32, Format::Fp64, None),
             sum(Format::Fp64, Format::Fp64, None),
+            ordered(Format::Bf16, vec![vec![1, 0]], true),
+            ordered(Format::Bf16, vec![vec![0, 2, 4], vec![1, 3], vec![5]], true),
+            ordered(Format::Fp16, vec![vec![1, 0]], false),
             floor(Format::Bf16, 1),
             floor(Format::E4m3fnuz, 2),
             sticky(true),
@@ -392,6 +398,25 @@ mod tests {
         };
         planned(
             KernelConfig::Rounded,
+            plan,
+            formats(format, Format::Fp32, None),
+        )
+    }
+
+    /// Processors' BF16 and FP16.
+    fn ordered(format: Format, chains: Vec<Vec<usize>>, flush: bool) -> (KernelConfig, Formats) {
+        let plan = |formats: Formats| {
+            let plan = OrderedPlan {
+                a: formats.a,
+                b: formats.b,
+                from_zero: chains.len() > 1,
+                chains: chains.clone(),
+                flush,
+            };
+            OrderedPlan::new(formats, plan)
+        };
+        planned(
+            KernelConfig::Ordered,
             plan,
             formats(format, Format::Fp32, None),
         )

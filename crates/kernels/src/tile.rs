@@ -96,6 +96,13 @@ pub trait MicroKernel: Sync {
     /// The code of an accumulator; none if the exact engine has to compute the element.
     fn finish(&self, state: Self::State) -> Option<u64>;
 
+    /// The code of an accumulator with which the exact engine goes on where a tile is given up. Of an element that this
+    /// engine computes in the end, any NaN's.
+    fn between(&self, state: Self::State) -> u64 {
+        let code = self.finish(state);
+        code.expect("kernels that give up tiles have codes for accumulators")
+    }
+
     /// The code of an FP32 accumulator that cannot be a NaN; none where [`MicroKernel::finish`] decides.
     fn as_f32(_: Self::State) -> Option<u32> {
         None

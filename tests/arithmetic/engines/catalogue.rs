@@ -237,6 +237,7 @@ kernels!(
     fused_halves,
     half_chain,
     integer_sum,
+    ordered_fma,
     pairwise_flush,
     rounded_dot,
     sliced,

@@ -172,6 +172,26 @@ fn rounded_dots_of_any_constants() {
     check_all("rounded dot products", cases);
 }
 
+/// Chains from C and from zero, flushed or not.
+#[test]
+fn ordered_chains_of_any_constants() {
+    let mut cases = Vec::new();
+    let mut turn = Random::seeded(7);
+    for model in models::ordered(150) {
+        for _ in 0..6 {
+            let (shape, kind) = (turn.pick(&SHAPES), turn.pick(&KINDS));
+            let other = if turn.once_in(2) {
+                kind
+            } else {
+                turn.pick(&KINDS)
+            };
+            let case = Case::new(&model, shape, kind, turn.pick(&ADDENDS), turn.bits());
+            cases.push(Case { b: other, ..case });
+        }
+    }
+    check_all("ordered chains", cases);
+}
+
 #[test]
 fn operands_stored_in_any_order() {
     let mut cases = Vec::new();

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tcverify::emu::step::{Code, Direction, Fpmr, Fused, FusedHalves, RoundedDot, Step};
+use tcverify::emu::step::{
+    Code, Direction, Fpmr, Fused, FusedHalves, OrderedFma, RoundedDot, Step,
+};
 use tcverify::emu::{Arithmetic, Catalogue};
 use tcverify::kernels;
 use tcverify::num::{Format, Rounding};
@@ -52,6 +54,50 @@ pub fn named(name: &str) -> Model {
 pub fn made_up(count: u64) -> Vec<Model> {
     let models = (0..count).map(|seed| random(&mut Random::seeded(0x6d6f_6465 + seed)));
     models.collect()
+}
+
+/// Chains of fused multiply-adds in an order that nobody has built and that a kernel computes.
+pub fn ordered(count: usize) -> Vec<Model> {
+    let models = (0..count as u64).map(|seed| {
+        let arithmetic = ordered_fma(&mut Random::seeded(0x6f72_6472 + seed));
+        assert_eq!(arithmetic.check(), Ok(()));
+        assert!(kernels::plan(&arithmetic).is_some(), "{arithmetic:?}");
+        let name = "a made-up chain".into();
+        Model { name, arithmetic }
+    });
+    models.collect()
+}
+
+fn ordered_fma(random: &mut Random) -> Arithmetic {
+    let a = random.pick(&[Format::Bf16, Format::Bf16, Format::Fp16, Format::Tf32]);
+    let from_zero = random.once_in(2);
+    // A chain from C has the products of one word of 32 bits.
+    let span = if from_zero {
+        random.pick(&[1, 2, 5, 8, 32])
+    } else {
+        4 / a.bytes()
+    };
+    let mut products: Vec<usize> = (0..span).collect();
+    for i in (1..span).rev() {
+        products.swap(i, random.below(i + 1));
+    }
+    let chains = if from_zero {
+        random.pick(&[1, 2, 3])
+    } else {
+        1
+    };
+    let chains: Vec<_> = products
+        .chunks(span.div_ceil(chains))
+        .map(<[usize]>::to_vec)
+        .collect();
+    let step = OrderedFma {
+        flush: random.once_in(2),
+        invalid: Code(0xffc0_0000),
+        from_zero: from_zero && chains.len() == 1,
+        exact: false,
+        chains,
+    };
+    Arithmetic::plain([a, a], Format::Fp32, Step::OrderedFma(step))
 }
 
 /// Rounded dot products that nobody has built and that a kernel computes.

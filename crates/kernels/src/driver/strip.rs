@@ -42,11 +42,7 @@ impl<K: MicroKernel> Slab<'_, K> {
         let rows = state.chunks_mut(self.wide()).take(block.rows.len());
         let mut rows: Vec<_> = rows.map(|row| &mut row[..count]).collect();
         let states = rows.iter().flat_map(|row| row.iter());
-        let code = |&state| {
-            let code = self.kernel.finish(state);
-            code.expect("kernels that give up tiles have codes for accumulators")
-        };
-        let mut codes: Vec<u64> = states.map(code).collect();
+        let mut codes: Vec<u64> = states.map(|&state| self.kernel.between(state)).collect();
         let specials = match self.kernel.specials() {
             SpecialRule::Native => Specials::Themselves,
             SpecialRule::Zeros { .. } | SpecialRule::Exactly => Specials::Zeros,
