@@ -116,6 +116,9 @@ fn group(x: &Answers) -> Option<usize> {
     match lost(x, 0, 1) {
         // The pair swallows all others of its group, if the formats have such a pair.
         Some(lost) if lost > 0 => Some(lost + 2),
+        Some(_) if within(x, "swamp-c", 0, 0) == Some(true) => {
+            Some(1 + missing(x, "swamp-c", 0, 0)?)
+        }
         _ => {
             let depth = [1, 0].into_iter().find(|&d| {
                 let pair = x.number("small_addends", 1, d);
@@ -163,13 +166,29 @@ fn adding(x: &Answers) -> Option<Adding> {
         return Some(Adding::Aligned);
     };
     Some(match (next, lost(x, 0, 2)?, lost(x, 2, 3)?) {
+        // An accumulator that holds every sum shows no order.
+        (0, 0, _) if first_apart(x).is_none() && span(x)? <= x.format().fraction_bits() as f64 => {
+            return None;
+        }
         (0, 0, _) if first_apart(x).is_none() => Adding::Exact,
         (0, 0, _) => Adding::ExactGroups,
         (0, _, 0) if missing(x, "swamp-c", 0, 0) == Some(0) => Adding::ExactGroups,
         (0, _, 0) => Adding::Pairs,
+        // A group of two has no third term to swallow; what follows a C that cancels is in the group.
+        (0, ..) if missing(x, "swamp-c", 0, 0).is_some_and(|lost| lost > 0) => Adding::Aligned,
         (0, ..) => Adding::OneByOne,
         _ => Adding::Aligned,
     })
+}
+
+/// The exponents between a pair that cancels and the small terms beside it.
+fn span(x: &Answers) -> Option<f64> {
+    let case = &x.suite.cases[x.suite.find(Tag("swamp", 0, 1))?];
+    let term = |k: usize| {
+        let (a, b) = (case.a[k], case.b[k]);
+        Some(super::value(x.suite.a, a)? * super::value(x.suite.b, b)?)
+    };
+    Some((term(0)? / term(2)?).log2())
 }
 
 /// The first k that is not added exactly with those before it.
@@ -334,7 +353,7 @@ fn sum_normalised(x: &Answers) -> Option<String> {
 
 /// The most products of full significands in a step whose sum with C is right.
 fn carries(x: &Answers) -> Option<String> {
-    let group = group_text(x)?.parse::<i32>().ok();
+    let group = group_text(x).and_then(|group| group.parse::<i32>().ok());
     let mut sums = x.all("carries");
     sums.retain(|(n, ..)| group.is_none_or(|group| *n <= group));
     let wrong = |n: i32, code: u64| {
