@@ -1,6 +1,7 @@
 //! Measured features agree with what papers state.
 
-use tcverify::emu::Catalogue;
+use tcverify::emu::step::Step;
+use tcverify::emu::{Arithmetic, Catalogue};
 use tcverify::num::Format::{self, *};
 use tcverify::probe::features::features;
 use tcverify::probe::replay;
@@ -192,5 +193,114 @@ fn integers_end_where_ptx_says() {
         assert_eq!(cell(arch, "order"), "ascending", "{arch}");
         assert_eq!(cell(arch, "range"), "-2147483648 to 2147483647", "{arch}");
         assert_eq!(cell(arch, "products"), "exact", "{arch}");
+    }
+}
+
+fn measured(machine: &Arithmetic, key: &str) -> String {
+    let suite = suite(machine.a, machine.b, machine.accumulator);
+    let all = features(&suite, &replay::answers(machine, &suite.cases));
+    all.into_iter().find(|f| f.key == key).unwrap().value
+}
+
+/// Products of a step, and the bits below the exponent of a product: a lane of two FP8 products has the exponent
+/// of the larger plus 1. Nothing of other kinds of arithmetic.
+fn constants(step: &Step, format: Format) -> Option<[u32; 2]> {
+    match step {
+        Step::Fused(step) => Some([step.group as u32, step.fraction_bits]),
+        Step::StickyRne(step) => {
+            let lane = u32::from(matches!(format, E4m3 | E5m2) && step.pair.is_some());
+            Some([step.group as u32, step.fraction_bits - lane])
+        }
+        _ => None,
+    }
+}
+
+/// The table agrees with each model file's constants, or shows nothing; with other constants it has another row.
+#[test]
+fn the_table_has_the_constants_of_the_models() {
+    let (mut shown, mut wrong) = (0, Vec::new());
+    let mut seen = Vec::new();
+    for (architecture, instruction, rule) in Catalogue::builtin().rules() {
+        if rule.scale.is_some() || rule.addend.is_some() {
+            continue;
+        }
+        for &[a, b] in rule.operands.iter().filter(|[a, b]| a == b) {
+            let machine = Arithmetic::plain([a, b], rule.accumulator, rule.step.clone());
+            let Some([group, bits]) = constants(&machine.step, a) else {
+                continue;
+            };
+            if seen.contains(&machine) {
+                continue;
+            }
+            for (key, constant) in [("group", group), ("alignment_bits", bits)] {
+                let cell = measured(&machine, key);
+                shown += u32::from(cell != "-");
+                if cell != "-" && cell != constant.to_string() {
+                    wrong.push(format!(
+                        "{} {} {a} -> {}: {key} {cell}, the model has {constant}",
+                        architecture.name, instruction.name, rule.accumulator
+                    ));
+                }
+            }
+            seen.push(machine);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(shown > 40, "only {shown} cells");
+}
+
+/// Vortex adds FP8 products in pairs; GPGPU-Sim cuts to FP16; Arm rounds each pair.
+#[test]
+fn what_cancels_in_a_lane_hides_nothing() {
+    for format in [E4m3, E5m2] {
+        expect(
+            "vortex-tfr",
+            format,
+            &[
+                ("group", "16"),
+                ("order", "neighbours first, then aligned"),
+                ("addend", "with the products"),
+                ("alignment_bits", "23"),
+                ("adder_width", "30"),
+            ],
+        );
+    }
+    expect("gpgpu-sim", Fp16, &[("rounding", "RZ to 11 bits, then C")]);
+    for instruction in ["arm/bfdot", "arm/bfmmla", "arm/bfdot-ebf-rz"] {
+        let cells = [
+            ("group", "2"),
+            ("order", "neighbours first"),
+            ("addend", "after the products"),
+        ];
+        expect(instruction, Bf16, &cells);
+    }
+    // Pairs of CDNA 2 are not aligned: what it flushes is no width.
+    expect(
+        "cdna2",
+        Fp16,
+        &[("order", "neighbours first"), ("alignment_bits", "-")],
+    );
+}
+
+/// Another constant changes its row.
+#[test]
+fn a_wrong_model_has_another_row() {
+    let wrong = [
+        ("vortex-tfr", E4m3, "alignment_bits", "23", "24"),
+        ("vortex-tfr", E4m3, "adder_width", "30", "31"),
+        ("vortex-tfr", Tf32, "alignment_bits", "24", "25"),
+        ("ampere", Fp16, "alignment_bits", "24", "25"),
+    ];
+    for (arch, format, key, right, other) in wrong {
+        let arch = Catalogue::builtin().find(arch).unwrap();
+        let choice = arch.select(None, [format; 2], Some(Fp32)).unwrap();
+        let mut machine = choice.arithmetic.clone();
+        assert_eq!(measured(&machine, key), right);
+        match &mut machine.step {
+            Step::Fused(step) => step.fraction_bits += 1,
+            Step::StickyRne(step) => step.fraction_bits += 1,
+            step => panic!("{step:?}"),
+        }
+        assert_eq!(measured(&machine, key), other, "{format} {key}");
     }
 }

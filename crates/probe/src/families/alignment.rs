@@ -53,6 +53,7 @@ pub fn write(set: &mut SuiteBuilder) {
                     ))
                     .cancelling(i, j, big)
                     .product(k, negative, m, e)
+                    .tag_if((i, negative) == (0, false), "apart", m as i32, d)
                     .done();
                 }
             }

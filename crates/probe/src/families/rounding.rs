@@ -30,6 +30,7 @@ pub fn write(set: &mut SuiteBuilder) {
                         set.case(format!("{all}2^{base} {sign} {m} * 2^{e}), two products"))
                             .product(0, negative, 1, base)
                             .product(1, negative, m, e)
+                            .tag("two-products", i32::from(negative), q)
                             .done();
                     }
                     if m == 5 && flip {

@@ -30,7 +30,7 @@ pub(super) const ROWS: [Row; 22] = [
         sum_normalised,
     ),
     ("carries", "carry bits", carries),
-    ("adder_width", "width of the adder", adder_width),
+    ("adder_width", "width of the adder, at least", adder_width),
     ("rounding", "rounding of the result", rounding),
     ("monotonic", "monotonic", monotonic),
     ("zero_of_cancellation", "1 - 1", cancellation),
@@ -116,6 +116,9 @@ fn group(x: &Answers) -> Option<usize> {
     match lost(x, 0, 1) {
         // The pair swallows all others of its group, if the formats have such a pair.
         Some(lost) if lost > 0 => Some(lost + 2),
+        Some(_) if within(x, "swamp-c", 0, 0) == Some(true) => {
+            Some(1 + missing(x, "swamp-c", 0, 0)?)
+        }
         _ => {
             let depth = [1, 0].into_iter().find(|&d| {
                 let pair = x.number("small_addends", 1, d);
@@ -136,7 +139,9 @@ fn group_text(x: &Answers) -> Option<String> {
         Adding::OneByOne => 1,
         Adding::ExactGroups => first_apart(x)? as usize,
         // C meets the first group.
-        Adding::Pairs => 1 + missing(x, "swamp-c", 0, 0)?,
+        Adding::Pairs if within(x, "swamp-c", 0, 0)? => 1 + missing(x, "swamp-c", 0, 0)?,
+        // What is rounded to odd does not swallow terms: it leaves a large rest.
+        Adding::Pairs => first_apart(x)? as usize,
         Adding::Aligned => group(x)?,
     };
     Some(group.to_string())
@@ -161,13 +166,29 @@ fn adding(x: &Answers) -> Option<Adding> {
         return Some(Adding::Aligned);
     };
     Some(match (next, lost(x, 0, 2)?, lost(x, 2, 3)?) {
+        // An accumulator that holds every sum shows no order.
+        (0, 0, _) if first_apart(x).is_none() && span(x)? <= x.format().fraction_bits() as f64 => {
+            return None;
+        }
         (0, 0, _) if first_apart(x).is_none() => Adding::Exact,
         (0, 0, _) => Adding::ExactGroups,
         (0, _, 0) if missing(x, "swamp-c", 0, 0) == Some(0) => Adding::ExactGroups,
         (0, _, 0) => Adding::Pairs,
+        // A group of two has no third term to swallow; what follows a C that cancels is in the group.
+        (0, ..) if missing(x, "swamp-c", 0, 0).is_some_and(|lost| lost > 0) => Adding::Aligned,
         (0, ..) => Adding::OneByOne,
         _ => Adding::Aligned,
     })
+}
+
+/// The exponents between a pair that cancels and the small terms beside it.
+fn span(x: &Answers) -> Option<f64> {
+    let case = &x.suite.cases[x.suite.find(Tag("swamp", 0, 1))?];
+    let term = |k: usize| {
+        let (a, b) = (case.a[k], case.b[k]);
+        Some(super::value(x.suite.a, a)? * super::value(x.suite.b, b)?)
+    };
+    Some((term(0)? / term(2)?).log2())
 }
 
 /// The first k that is not added exactly with those before it.
@@ -187,8 +208,15 @@ fn lost(x: &Answers, i: i32, j: i32) -> Option<usize> {
 fn missing(x: &Answers, name: &'static str, i: i32, j: i32) -> Option<usize> {
     let (got, exact) = (x.number(name, i, j)?, x.exact(name, i, j)?);
     let terms = if name == "swamp" { K - 2 } else { K - 1 } as f64;
-    // A machine may answer anything.
-    Some(((exact - got) / exact * terms).round().clamp(0.0, terms) as usize)
+    // A machine may answer anything. What exceeds the exact sum is wrong, too.
+    let wrong = (exact - got).abs() / exact;
+    Some((wrong * terms).round().clamp(0.0, terms) as usize)
+}
+
+/// Whether an answer is part of the exact sum, so that it counts terms.
+fn within(x: &Answers, name: &'static str, i: i32, j: i32) -> Option<bool> {
+    let (got, exact) = (x.number(name, i, j)?, x.exact(name, i, j)?);
+    Some((0.0..=exact).contains(&got))
 }
 
 fn order(x: &Answers) -> Option<String> {
@@ -196,6 +224,7 @@ fn order(x: &Answers) -> Option<String> {
         Adding::Exact => "none shows",
         Adding::ExactGroups => "exact within the group",
         Adding::OneByOne => "one after another",
+        Adding::Pairs if depth(x).is_some() => "neighbours first, then aligned",
         Adding::Pairs => "neighbours first",
         Adding::Aligned => return largest_first(x),
     };
@@ -218,8 +247,17 @@ fn largest_first(x: &Answers) -> Option<String> {
     Some(text.to_owned())
 }
 
+/// Whether a small C is kept beside large products that cancel, at k = 0 and this one.
+fn small_c_survives(x: &Answers, j: i32) -> Option<bool> {
+    Some(x.number("small-c", 0, j)? == x.exact("small-c", 0, j)?)
+}
+
 fn addend(x: &Answers) -> Option<String> {
-    let survives = x.number("small-c", 0, 1)? == x.exact("small-c", 0, 1)?;
+    // Neighbours may cancel inside a lane, before they meet C.
+    if adding(x)? == Adding::Pairs && depth(x).is_some() {
+        return Some("with the products".to_owned());
+    }
+    let survives = small_c_survives(x, 1)?;
     let text = match (adding(x)?, survives) {
         (Adding::OneByOne, _) => "first",
         (Adding::Exact | Adding::ExactGroups, _) => "with the products",
@@ -232,25 +270,26 @@ fn addend(x: &Answers) -> Option<String> {
 
 /// The deepest term that survives beside a pair that cancels, and where that was seen.
 fn depth_at(x: &Answers) -> Option<(i32, &'static str, &'static str)> {
-    if adding(x)? != Adding::Aligned {
-        return None;
-    }
     // Next to the pair, or at a distance at which units with halves use the same half.
-    [("depth", "depth-negative"), ("far", "far-negative")]
-        .into_iter()
-        .find_map(|(name, negative)| {
-            let seen = x.all(name).into_iter().filter(|&(m, ..)| m == 1);
-            let seen: Vec<_> = seen.collect();
-            let deepest = seen.iter().map(|(_, d, _)| *d).max()?;
-            let kept = seen.iter().filter(|(.., code)| !is_zero(x.format(), *code));
-            let last = kept
-                .map(|(_, d, _)| *d)
-                .max()
-                .filter(|last| *last < deepest)?;
-            // Half of the last bit survives if it is rounded up to a whole one.
-            let half = x.number(name, 1, last)? == x.exact(name, 1, last - 1)?;
-            Some((if half { last - 1 } else { last }, name, negative))
-        })
+    let beside: &[_] = match adding(x)? {
+        Adding::Aligned => &[("depth", "depth-negative"), ("far", "far-negative")],
+        // Large terms of two lanes: those of one lane cancel before the alignment.
+        Adding::Pairs if !small_c_survives(x, 2)? => &[("apart", "")],
+        _ => return None,
+    };
+    beside.iter().find_map(|&(name, negative)| {
+        let seen = x.all(name).into_iter().filter(|&(m, ..)| m == 1);
+        let seen: Vec<_> = seen.collect();
+        let deepest = seen.iter().map(|(_, d, _)| *d).max()?;
+        let kept = seen.iter().filter(|(.., code)| !is_zero(x.format(), *code));
+        let last = kept
+            .map(|(_, d, _)| *d)
+            .max()
+            .filter(|last| *last < deepest)?;
+        // Half of the last bit survives if it is rounded up to a whole one.
+        let half = x.number(name, 1, last)? == x.exact(name, 1, last - 1)?;
+        Some((if half { last - 1 } else { last }, name, negative))
+    })
 }
 
 fn depth(x: &Answers) -> Option<i32> {
@@ -282,7 +321,7 @@ fn mode(up: (bool, bool, bool, bool)) -> &'static str {
 }
 
 fn product_normalised(x: &Answers) -> Option<String> {
-    let plain = depth(x)?;
+    let plain = depth(x).filter(|_| adding(x) == Some(Adding::Aligned))?;
     let kept = |d: i32| {
         x.get("unnormalised", d, 0)
             .map(|code| !is_zero(x.format(), code))
@@ -314,7 +353,7 @@ fn sum_normalised(x: &Answers) -> Option<String> {
 
 /// The most products of full significands in a step whose sum with C is right.
 fn carries(x: &Answers) -> Option<String> {
-    let group = group_text(x)?.parse::<i32>().ok();
+    let group = group_text(x).and_then(|group| group.parse::<i32>().ok());
     let mut sums = x.all("carries");
     sums.retain(|(n, ..)| group.is_none_or(|group| *n <= group));
     let wrong = |n: i32, code: u64| {
@@ -340,8 +379,10 @@ fn adder_width(x: &Answers) -> Option<String> {
     if addend(x)? != "with the products" {
         return None;
     }
-    let carries = (group + 1).next_power_of_two().ilog2();
-    Some((bits as u32 + 2 + carries).to_string())
+    // Two products to a lane need a bit more before the point.
+    let lane = if adding(x)? == Adding::Pairs { 2 } else { 1 };
+    let carries = (group / lane + 1).next_power_of_two().ilog2();
+    Some((bits as u32 + 1 + lane + carries).to_string())
 }
 
 fn rounding(x: &Answers) -> Option<String> {
@@ -368,6 +409,10 @@ fn rounding(x: &Answers) -> Option<String> {
         up(3, last - 2, true)?,
     );
     let bits = p + FULL - last;
+    // A C that is added last, in a wider format, hides a bit of the products' sum.
+    if let Some((mode, products)) = rounding_of_products(x).filter(|(_, few)| *few < bits) {
+        return Some(format!("{mode} to {products} bits, then C"));
+    }
     // Terms up to 1 add up to 4, so the result cannot show bits that all terms lack.
     if depth(x).is_some_and(|depth| bits >= depth + 3) {
         return Some(format!("at least {bits} bits, all that the terms have"));
@@ -379,6 +424,29 @@ fn rounding(x: &Answers) -> Option<String> {
         mode => mode,
     };
     Some(format!("{mode} to {bits} bits"))
+}
+
+/// Rounding of 1 and a small product without C, and the bits that are kept, where nothing else is cut.
+fn rounding_of_products(x: &Answers) -> Option<(&'static str, i32)> {
+    if adding(x)? != Adding::Aligned || depth(x).is_some() {
+        return None;
+    }
+    let tell = |negative, q| {
+        let pair = x.number("two-products", negative, q);
+        Some((pair?.abs(), x.exact("two-products", negative, q)?.abs()))
+    };
+    let whole =
+        |q: &i32| (0..2).all(|sign| tell(sign, *q).is_some_and(|(got, exact)| got == exact));
+    // The small product is 1 + 1/2 units of its upper bit 2^-(q + 1).
+    let last = (5..x.format().fraction_bits() as i32).rev().find(whole)?;
+    let toward_zero = |sign, q| tell(sign, q).map(|(got, exact)| got < exact);
+    let cut = [1, 2].map(|more| [0, 1].map(|sign| toward_zero(sign, last + more)));
+    let mode = match cut {
+        [[Some(true), Some(true)], [Some(true), Some(true)]] => "RZ",
+        [[Some(false), Some(false)], [Some(false), Some(false)]] => "nearest",
+        _ => "other",
+    };
+    Some((mode, last + 3))
 }
 
 fn monotonic(x: &Answers) -> Option<String> {
