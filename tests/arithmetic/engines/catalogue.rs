@@ -17,6 +17,8 @@ enum Kind {
     Largest,
     /// The largest in the first half of k, their opposites after.
     Turning,
+    /// Products of 2^-126, 2^-138 and 2^-150, and now and then any code.
+    Tiny,
 }
 
 #[cfg(feature = "emulated-neon")]
@@ -51,6 +53,18 @@ fn code(format: Format, kind: Kind, second_half: bool, random: u64) -> u64 {
         }
         Kind::Any => random & format.max_code(),
         Kind::Largest => format.max_finite(false),
+        Kind::Tiny if random.is_multiple_of(29) => random >> 8 & format.max_code(),
+        Kind::Tiny if format.bias() == 127 => {
+            let exponent = if random >> 40 & 1 == 1 { 63 } else { 75 };
+            let sign = if random >> 41 & 1 == 1 {
+                format.sign_mask()
+            } else {
+                0
+            };
+            ((format.bias() as u64 - exponent) << format.fraction_bits()) << format.ignored_bits()
+                | sign
+        }
+        Kind::Tiny => 0,
         Kind::Turning => format.max_finite(second_half),
     }
 }
@@ -79,7 +93,17 @@ fn check(arithmetic: &Arithmetic, kind: Kind, seed: u64, at_least: usize) {
         };
     let a = matrix(arithmetic.a, m, k, |_, column| column);
     let b = matrix(arithmetic.b, k, n, |_, _| 0);
-    let c = matrix(arithmetic.addend(), m, n, |_, _| 0);
+    let mut c = matrix(arithmetic.addend(), m, n, |_, _| 0);
+    if let (Kind::Tiny, Format::Fp32) = (kind, arithmetic.addend()) {
+        // Zeros and the smallest normal numbers of both signs, and their neighbours.
+        let mut draw = || {
+            let magnitude = [0, 0, 0x80_0000, 0x80_0001, 0x7f_ffff, 1];
+            let word = random.word();
+            magnitude[word as usize % 6] | (word >> 63) << 31
+        };
+        let codes: Vec<u64> = (0..m * n).map(|_| draw()).collect();
+        c = Tensor::from_codes(Format::Fp32, vec![m, n], &codes);
+    }
     let scales = arithmetic.scale.map(|scale| {
         let blocks = k.div_ceil(scale.block);
         let one = (scale.format.bias() as u64) << scale.format.fraction_bits();
@@ -169,6 +193,18 @@ fn kernels_of(kind: &str) {
         }
     }
     assert!(count > 0, "{kind}");
+}
+
+/// Results that are tiny, or were rounded up to the smallest normal number; infinities and NaNs beside them.
+#[test]
+fn ordered_chains_of_tiny_results() {
+    for (_, seed, arithmetic) in known().iter().filter(|(of, ..)| of == "ordered_fma") {
+        for seed in (0..8).map(|i| 8 * seed + i) {
+            if kernels::plan(arithmetic).is_some() {
+                check(arithmetic, Kind::Tiny, seed, 0);
+            }
+        }
+    }
 }
 
 /// Slices in phases that no fidelity has, through memory in blocks, at any floor, with any fault.
