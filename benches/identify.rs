@@ -48,7 +48,7 @@ fn operand(rows: usize, columns: usize, seed: u64, role: Role) -> Tensor {
     let spec = Spec::parse(&format!("generate:{seed}:normal:{rows}x{columns}"));
     let spec = spec.expect("a specification").expect("a right one");
     let mut payload = vec![0; 2 * rows * columns];
-    spec.fill(Format::Bf16, role, &mut payload);
+    spec.fill(Format::Bf16, role, &mut payload, None);
     Tensor::from_payload(Format::Bf16, vec![rows, columns], payload)
 }
 
