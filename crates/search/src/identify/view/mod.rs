@@ -82,14 +82,18 @@ impl Identification {
     fn fitting(&self) -> String {
         let under = |fit: &&Fit| fit.model.schedule.is_some();
         let scheduled = self.fits.iter().filter(under).count();
-        let models = counted((self.fits.len() - scheduled) as u64, "model");
+        let alone = self.fits.len() - scheduled;
+        let models = counted(alone as u64, "model");
+        let under = counted(scheduled as u64, "candidate");
         match (&self.schedules, self.tried_alone()) {
             (None, _) => format!("{models} alone"),
+            (Some(_), true) if alone == 0 => format!("{under} under schedules"),
+            (Some(_), true) if scheduled == 0 => format!("{models} alone"),
             (Some(_), true) => format!(
                 "{models} alone and {} under schedules",
                 grouped(scheduled as u64)
             ),
-            (Some(_), false) => counted(scheduled as u64, "candidate"),
+            (Some(_), false) => under,
         }
     }
 
