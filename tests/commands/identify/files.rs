@@ -130,3 +130,17 @@ fn operands_may_be_generated() {
         .tcverify(&format!("identify {product} d.npy"))
         .refuses(&["generate:1:normal:40x64", "--dtype"]);
 }
+
+/// Operands that torch drew need no file here either.
+#[test]
+fn numbers_of_torch_are_operands() {
+    let folder = Folder::new();
+    let operands =
+        "generate:torch-cuda-randn:420:0:132:31x256 generate:torch-cuda-randn:420:4:132:256x16";
+    let made = format!("replay --arch h100 --dtype bf16 {operands} -q -o d.npy");
+    folder.tcverify(&made).expect(0);
+    let run = folder.tcverify(&format!("identify --dtype bf16 {operands} d.npy"));
+    assert!(run.expect(0).stdout.contains("hopper wgmma"));
+    let compare = format!("compare --dtype bf16 d.npy d.npy {operands}");
+    folder.tcverify(&compare).expect(0);
+}

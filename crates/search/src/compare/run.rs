@@ -9,6 +9,7 @@ use super::{exact, kernels, results, subnormals, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
 use crate::compare::document::{Answer, COMPARED, Compared, Explained, OperandPair, Side};
 use crate::diagnose;
+use crate::engines;
 use crate::identify::IdentifyError;
 use crate::io;
 use crate::num::Format;
@@ -319,7 +320,9 @@ fn contents(
         (Source::File(path), ..) => io::Source::open(path),
         (Source::Generated(spec), _, Some(format)) => {
             let name = spec.to_string();
-            io::Files::default().generated(name.as_ref(), spec, format, role)
+            engines::resources()
+                .files
+                .generated(name.as_ref(), spec, format, role)
         }
         (Source::Memory, Some(held), _) => Ok(held.clone()),
         _ => return Ok(None),

@@ -6,6 +6,7 @@ use super::request::Identify;
 use crate::check::{CheckError, Source, Tf32Input, float_format};
 use crate::emu::schedule::Values;
 use crate::emu::{Problem, Scale, ShapeError, shape_text};
+use crate::engines;
 use crate::io;
 use crate::num::Format;
 use crate::role::Role;
@@ -129,7 +130,9 @@ fn opened(
         }
         (Source::Generated(spec), Some(format)) => {
             let name = spec.to_string();
-            io::Files::default().generated(name.as_ref(), spec, format, role)
+            engines::resources()
+                .files
+                .generated(name.as_ref(), spec, format, role)
         }
         (Source::File(path), _) => io::Source::open(path),
         (Source::Memory, _) => match memory(field) {
