@@ -17,7 +17,8 @@ pub const NEVER_SEARCHED: [&str; 7] = [
     "epilogues (alpha, beta, a bias, an activation, scales of rows and columns) of rarer kernels, or if a candidate \
      gives D without one; unknown scales of results",
     "operands rounded to BF16 or FP16, or scaled by unknown numbers, before the product; 3xTF32 with its products in \
-     other orders; FP32 operands taken apart in tiles of other than 16, 32, 64 or 128 k",
+     other orders; emulated products in other tiles than 16, 32, 64 or 128 k or other slices than 5 to 10, and of FP32 if a \
+     candidate gives D without",
     "promoted FP16 sums, and accumulators other than FP32 and INT32 under schedules",
     "blocks of K of tt-metal's kernels, unless --arch says wormhole or blackhole",
     "schedules on RDNA GPUs, and several accumulators on CPUs; LSCALE and OSM of Arm other than 0",
