@@ -2,6 +2,7 @@
 
 use std::ops::Index;
 
+use super::axes::{matmul_axes, takes_axes};
 use super::choices::Tf32Input;
 use super::error::CheckError;
 use super::product::{Check, Operands};
@@ -100,6 +101,14 @@ impl Arrays {
             let array = Array::read(role, opened, format, its_rows)?;
             let array = array.treat_tf32(role, operands.tf32_input, parts, rows)?;
             by_role.insert(role, array);
+        }
+        let [a, b] = [Role::A, Role::B].map(|role| by_role[&role].tensor.shape());
+        if let (Some(axes), None) = (matmul_axes([a, b], transpose), sparse) {
+            for (role, axes) in axes {
+                if let Some(array) = by_role.get_mut(&role) {
+                    array.take_axes(&axes);
+                }
+            }
         }
         let selected = match sparse {
             None => None,
@@ -516,27 +525,20 @@ pub fn read_d(
         .check_conversion(accumulator, format)
         .map_err(fail)?;
     let (want, have) = (problem.d_shape(), &file.header().shape);
-    if want != *have {
+    if !takes_axes(have, &want) {
         let mut turned = want.clone();
         turned.reverse();
-        let hint = match turned.len() {
-            2 if turned == *have => {
-                "; D seems to be stored transposed: save its transpose, d.T.copy()"
-            }
-            // Axes of 1 and lost ones: the same elements in the same order.
-            _ if apart(&want) == apart(have) => "; give it this shape: numpy.reshape",
-            _ => "",
+        let hint = if turned.len() == 2 && turned == *have {
+            "; D seems to be stored transposed: save its transpose, d.T.copy()"
+        } else {
+            ""
         };
         let (have, want) = (shape_text(have), shape_text(&want));
         return Err(fail(format!("D is {have}, but A*B is {want}{hint}")));
     }
-    Array::read(Role::D, file, format, rows)
-}
-
-/// The axes that are longer than 1.
-fn apart(shape: &[usize]) -> Vec<usize> {
-    let axes = shape.iter().copied();
-    axes.filter(|axis| *axis != 1).collect()
+    let mut array = Array::read(Role::D, file, format, rows)?;
+    array.take_axes(&want);
+    Ok(array)
 }
 
 /// The format of a D as far as its file determines it: floats name theirs, `V2` is bfloat16, and codes

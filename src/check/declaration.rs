@@ -363,10 +363,10 @@ macro_rules! product_fields {
             #[command()]
             MatrixArgs {
                 /// A, MxK (or KxM with --transpose-a): x.npy, x.npz#name or x.safetensors#name; leading axes are
-                /// a batch
+                /// a batch, a vector is a row
                 #[arg(value_name = "A.npy", required = true)]
                 a: Source,
-                /// B, KxN (or NxK with --transpose-b), as for A
+                /// B, KxN (or NxK with --transpose-b), as for A; a vector is a column
                 #[arg(value_name = "B.npy", required = true)]
                 b: Source,
             }

@@ -16,6 +16,7 @@
 //! Nothing here says why a D differs, or knows of commitments: who names one hands over that it was confirmed.
 
 mod arrays;
+mod axes;
 mod choices;
 mod command_line;
 mod contradictions;
@@ -58,6 +59,7 @@ use tcverify_tensor as tensor;
 pub use tcverify_common::role;
 
 pub use arrays::Arrays;
+pub use axes::{matmul_axes, takes_axes};
 pub use choices::{EngineChoice, Strictness, Tf32Input};
 pub use command_line::{SET, Verb, command_line, option, shell_line};
 pub use error::CheckError;

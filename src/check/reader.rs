@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::axes::takes_axes;
 use super::choices::Tf32Input;
 use super::error::CheckError;
 use super::source::Source;
@@ -31,7 +32,9 @@ impl Array {
         format: Format,
         rows: &RowRange,
     ) -> Result<Array, CheckError> {
-        let tensor = source.rows(format, rows.clone());
+        // A vector may become a column.
+        let rows = rows.clone().filter(|_| source.header().shape.len() > 1);
+        let tensor = source.rows(format, rows);
         let hint = match (role, source.header().descr.own_format(), format) {
             (Role::D, Some(Format::Fp32), Format::Fp16 | Format::Bf16) => {
                 "the file holds FP32: is the accumulator (`acc`) or the format of D (`d_dtype`) another?"
@@ -69,6 +72,14 @@ impl Array {
             payload_sha256,
             tf32_low_bits: self.low_bits.clone(),
             nonfinite: None,
+        }
+    }
+
+    /// Takes the elements under these axes, if [`takes_axes`] says so.
+    pub fn take_axes(&mut self, shape: &[usize]) {
+        let taken = takes_axes(self.tensor.shape(), shape).then(|| self.tensor.with_axes(shape));
+        if let Some(tensor) = taken.flatten() {
+            self.tensor = tensor;
         }
     }
 

@@ -12,7 +12,7 @@ use super::log::LoggingArgs;
 use super::show::{self, write_pretty};
 use super::values::result_format;
 use super::{Ending, refuted};
-use crate::check::Check;
+use crate::check::{Check, takes_axes};
 use crate::commit::Proof;
 use crate::compose::{Request, commitment, read_commitment};
 
@@ -234,13 +234,14 @@ impl Prove {
         let output = outputs.open("the proof", &self.output)?;
         let beside = outputs.open_if("the rows", self.rows.as_ref())?;
         let have = &source.header().shape;
-        if *have != rows.shape {
+        if !takes_axes(have, &rows.shape) {
             let shape = &rows.shape;
             return refuted(format!(
                 "{name}: is {have:?}, but the commitment has {shape:?}"
             ));
         }
         let tensor = source.tensor(rows.format)?;
+        let tensor = tensor.with_axes(&rows.shape).expect("it takes these axes");
         let tree = rows.tree(&tensor);
         let root = rows.root(tree.root());
         source.file().confirm_unchanged()?;

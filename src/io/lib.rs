@@ -4,7 +4,6 @@
 //! What is read is untrusted: no header makes this crate allocate what it claims, and a file that changes meanwhile is
 //! an error. Nothing here knows of products.
 
-mod confined;
 pub mod console;
 mod container;
 mod digest;
@@ -29,8 +28,7 @@ use tcverify_common::{deadline, role, words};
 use tcverify_num::{self as num, random};
 use tcverify_tensor as tensor;
 
-pub use confined::{Freedom, confined};
-pub use container::{Container, on_disk};
+pub use container::{Container, LONGEST_PATH, name_prefix, on_disk};
 pub use digest::{from_hex, parse_sha256, payload_sha256, sha256};
 pub use error::{Fault, FaultKind, FileError};
 pub use escaping::EscapedJson;

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::model::ProductModel;
 use super::pieces::{Cut, line_of};
 use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, nothing, pieces};
+use crate::check::takes_axes;
 use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule};
 use crate::operation::BoundOperation;
 
@@ -34,6 +35,12 @@ pub struct Proven<'a> {
 enum Lines<'a> {
     Opened(BTreeMap<u64, &'a [u8]>),
     Own(Tensor),
+}
+
+/// An array under the axes that it has in the commitment, if a check takes it so.
+fn with_axes(own: &Tensor, committed: &[usize]) -> Tensor {
+    let taken = takes_axes(own.shape(), committed).then(|| own.with_axes(committed));
+    taken.flatten().unwrap_or_else(|| own.clone())
 }
 
 impl<'a> Proven<'a> {
@@ -79,7 +86,11 @@ impl<'a> Proven<'a> {
                 if piece.role.is_result() {
                     return nothing(format!("it omits {name}"));
                 }
-                let Some(tensor) = own.get(&piece.role) else {
+                let taken = own.get(&piece.role).map(|tensor| match &piece.cut {
+                    Cut::Lines(lines, _) => with_axes(tensor, &lines.shape),
+                    _ => tensor.clone(),
+                });
+                let Some(tensor) = taken else {
                     let option = match &commitment.rule {
                         CommittedRule::Product { .. } => name.replace('_', "-"),
                         CommittedRule::Operation { .. } => format!("own {name}=FILE"),
@@ -88,7 +99,7 @@ impl<'a> Proven<'a> {
                         "it omits {name}, and you gave no copy of it (--{option})"
                     ));
                 };
-                proven.push((piece, Lines::Own(tensor.clone())));
+                proven.push((piece, Lines::Own(tensor)));
             }
         }
         for (role, tensor) in own {
@@ -99,6 +110,7 @@ impl<'a> Proven<'a> {
                     "the commitment has no {name}, but you gave a copy of it"
                 ));
             };
+            let tensor = with_axes(tensor, &lines.shape);
             if (tensor.format(), tensor.shape()) != (lines.format, &lines.shape) {
                 return nothing(format!(
                     "your {name} is {} {:?}, but the commitment has {} {:?}",
@@ -108,7 +120,7 @@ impl<'a> Proven<'a> {
                     lines.shape
                 ));
             }
-            if lines.root(name, lines.tree(tensor).root()) != *root {
+            if lines.root(name, lines.tree(&tensor).root()) != *root {
                 return nothing(format!("your {name} is not the committed array"));
             }
         }

@@ -32,6 +32,17 @@ pub(super) fn strides(shape: &[usize], order: Order) -> Vec<usize> {
     strides
 }
 
+/// Whether two shapes differ in axes of length 1 alone, so that their elements lie alike.
+pub fn same_longer_axes(one: &[usize], other: &[usize]) -> bool {
+    let [one, other] = [one, other].map(|shape| longer_axes(shape).map(|axis| shape[axis]));
+    one.eq(other)
+}
+
+/// The axes of another length than 1.
+pub(super) fn longer_axes(shape: &[usize]) -> impl Iterator<Item = usize> {
+    (0..shape.len()).filter(|&axis| shape[axis] != 1)
+}
+
 /// `2500x1x16`; an array without axes is a `scalar`.
 pub fn shape_text(shape: &[usize]) -> String {
     if shape.is_empty() {

@@ -17,8 +17,8 @@ mod wide;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use layout::{Encoding, Order, Stored, shape_text, unravel};
-use layout::{lies_in, strides};
+pub use layout::{Encoding, Order, Stored, same_longer_axes, shape_text, unravel};
+use layout::{lies_in, longer_axes, strides};
 pub use planes::{Lines, Plane, Planes};
 pub use problem::{Block, Problem, ScalePlanes, ShapeError};
 pub use wide::{Vectors, Wide};
@@ -150,6 +150,24 @@ impl Tensor {
         assert!(end.is_some_and(|end| end <= tensor.bytes().len()));
         tensor.validate()?;
         Ok(tensor)
+    }
+
+    /// The same elements, with axes of length 1 elsewhere, more or fewer of them; none if other axes differ.
+    pub fn with_axes(&self, shape: &[usize]) -> Option<Tensor> {
+        if !same_longer_axes(&self.shape, shape) {
+            return None;
+        }
+        let [from, to] = [&self.shape, shape].map(|shape| longer_axes(shape));
+        // Those of an axis of one do not matter.
+        let mut strides = strides(shape, self.order);
+        for (from, to) in from.zip(to) {
+            strides[to] = self.strides[from];
+        }
+        Some(Tensor {
+            shape: shape.to_vec(),
+            strides,
+            ..self.clone()
+        })
     }
 
     /// A tensor in canonical layout (C order, little-endian codes) that owns its bytes.

@@ -34,6 +34,20 @@ fn elements_with_gaps_and_repeated_ones_are_read_in_place() {
 }
 
 #[test]
+fn axes_of_one_come_and_go() {
+    let gaps = numbered(Format::E4m3, &[3, 1, 4], &[8, 5, 2]);
+    for shape in [&[3, 4][..], &[1, 3, 4], &[3, 1, 1, 4, 1]] {
+        let other = gaps.with_axes(shape).expect("the same longer axes");
+        assert_eq!((other.shape(), payload(&other)), (shape, payload(&gaps)));
+    }
+    let matrix = gaps.with_axes(&[3, 4]).unwrap();
+    assert_eq!(matrix.planes().plane(0).code(2, 1), 18);
+    for shape in [&[4, 3][..], &[12], &[3, 4, 2], &[3], &[]] {
+        assert!(gaps.with_axes(shape).is_none(), "{shape:?}");
+    }
+}
+
+#[test]
 fn elements_without_gaps_are_the_payload_whatever_the_strides_of_single_axes() {
     let dense = numbered(Format::E4m3, &[1, 4, 6], &[7, 6, 1]);
     assert_eq!(dense.as_payload().unwrap().len(), 24);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use naming::split;
-pub(super) use naming::{LONGEST_PATH, prefix};
+pub use naming::{LONGEST_PATH, name_prefix};
 
 use self::raw::Raw;
 use super::npy::Header;

@@ -21,7 +21,8 @@ pub fn split(path: &Path) -> Result<(PathBuf, Option<String>), Fault> {
     // What is longer than the path of a file is the name of an array at most, and every place costs a question.
     let hashes = (0..text.len().min(LONGEST_PATH)).rev();
     let hashes = hashes.filter(|&at| text[at] == b'#');
-    let files = hashes.filter_map(|at| Some((PathBuf::from(prefix(path.as_os_str(), at)?), at)));
+    let files =
+        hashes.filter_map(|at| Some((PathBuf::from(name_prefix(path.as_os_str(), at)?), at)));
     let mut files = files.filter(|(file, _)| fs::symlink_metadata(file).is_ok());
     let itself = fs::symlink_metadata(path).is_ok();
     if text.starts_with(b"-#") && !itself {
@@ -68,13 +69,13 @@ fn may_have_names(file: &Path) -> bool {
 
 /// The first bytes of a name; none where they are not a name.
 #[cfg(unix)]
-pub fn prefix(name: &OsStr, end: usize) -> Option<&OsStr> {
+pub fn name_prefix(name: &OsStr, end: usize) -> Option<&OsStr> {
     use std::os::unix::ffi::OsStrExt;
     Some(OsStr::from_bytes(&name.as_bytes()[..end]))
 }
 
 #[cfg(not(unix))]
-pub fn prefix(name: &OsStr, end: usize) -> Option<&OsStr> {
+pub fn name_prefix(name: &OsStr, end: usize) -> Option<&OsStr> {
     if end == name.len() {
         Some(name)
     } else {

@@ -5,9 +5,7 @@ mod merkle;
 mod rows;
 
 pub use hash::Hash;
-pub use merkle::{
-    Tree, consistency, is_consistent, leaf, leaf_hasher, node, path_length, root_of, rooted,
-};
+pub use merkle::{Tree, leaf, leaf_hasher, node, path_length, root_of, rooted};
 pub use rows::{Rows, StreamingLeaves, leaves, payload_of, row_payload};
 
 /// Why an array cannot be cut into leaves.

@@ -153,13 +153,12 @@ fn files_of_other_kinds_are_named() {
             .expect(2);
         assert!(run.stderr.contains(said), "{name}: {}", run.stderr);
     }
-    // A D of the same elements in another shape: how to give it its own.
+    // Leading axes of one are as if they were not there.
     folder.save(
         "d1.npy",
         &Npy::new("<f4", &[1, 1, 4, 8], folder.read("d.bin")),
     );
     folder
         .tcverify("check --arch h100 --dtype fp16 a.npy b.npy d1.npy")
-        .expect(2)
-        .mentions(&["numpy.reshape"]);
+        .expect(0);
 }

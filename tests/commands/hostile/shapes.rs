@@ -31,8 +31,17 @@ fn wrong(a: &[usize], b: &[usize], d: &[usize], words: &[&str]) {
 fn ranks_below_two() {
     let names = "A = a.npy, B = b.npy: ";
     wrong(&[], &[3, 2], &[2, 2], &[names, "A has 0 dimensions"]);
-    wrong(&[3], &[3, 2], &[2, 2], &[names, "A has 1 dimension;"]);
-    wrong(&[2, 3], &[3], &[2, 2], &[names, "B has 1 dimension;"]);
+    // Vectors are rows and columns, as in NumPy.
+    wrong(&[3], &[3, 2], &[2, 2], &["D is 2x2, but A*B is 1x2"]);
+    wrong(&[2, 3], &[3], &[2, 2], &["D is 2x2, but A*B is 2x1"]);
+    let words = ["A is 1x3 and B is 4x2, so K is 3 for A and 4 for B"];
+    wrong(&[3], &[4, 2], &[2], &words);
+    wrong(
+        &[2, 3],
+        &[3],
+        &[1, 2],
+        &["D is 1x2, but A*B is 2x1; D seems to be stored transposed"],
+    );
     wrong(&[2, 3], &[], &[2, 2], &[names, "B has 0 dimensions"]);
 }
 
@@ -76,16 +85,11 @@ fn d_of_another_shape() {
         (&[2, 3][..], "2x3"),
         (&[3, 2], "3x2"),
         (&[4], "4"),
-        (&[1, 2, 2], "1x2x2"),
+        (&[2, 2, 2], "2x2x2"),
         (&[], "scalar"),
         (&[0, 2], "0x2"),
     ] {
-        // Of the same elements it is said how to give them their shape.
-        let hint = match text {
-            "1x2x2" => "; give it this shape: numpy.reshape",
-            _ => "",
-        };
-        let sentence = format!("d.npy: D is {text}, but A*B is 2x2{hint}\n");
+        let sentence = format!("d.npy: D is {text}, but A*B is 2x2\n");
         wrong(&[2, 3], &[3, 2], shape, &[&sentence]);
     }
 }
@@ -96,7 +100,7 @@ fn c_of_another_shape() {
     for (shape, text) in [
         (&[3, 2][..], "C is 3x2, but D is 2x2"),
         (&[1, 2], "C is 1x2, but D is 2x2"),
-        (&[1, 2, 2], "C is 1x2x2, but D is 2x2"),
+        (&[2, 2, 1], "C is 2x2x1, but D is 2x2"),
         (&[2], "C has 1 dimension;"),
     ] {
         folder.save("c.npy", &result(shape));

@@ -3,8 +3,9 @@
 use std::sync::Barrier;
 
 use serde_json::Value;
-use tcverify::io::tree::{Hash, is_consistent, leaf};
+use tcverify::io::tree::{Hash, leaf};
 use tcverify::sign::Signer;
+use tcverify::tlog::is_consistent;
 use tcverify::tlog::{Checkpoint, KeyKind, Log, Note, OpenLog, TlogProof, rfc3339};
 
 use super::{

@@ -1,8 +1,9 @@
 //! Notes, checkpoints and trees that others published.
 
-use tcverify::io::tree::{Hash, Tree, consistency, is_consistent, leaf, root_of};
+use tcverify::io::tree::{Hash, Tree, leaf, root_of};
 use tcverify::sign::PublicKey;
 use tcverify::tlog::{Checkpoint, Key, KeyKind, Note, posix_of, rfc3339};
+use tcverify::tlog::{consistency, is_consistent};
 
 /// Go's golang.org/x/mod/sumdb/note.
 const NEUMANN: &str = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";

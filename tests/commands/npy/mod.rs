@@ -5,6 +5,7 @@ mod layouts;
 mod ndarray;
 mod numbers;
 mod values;
+mod vectors;
 mod writing;
 
 use crate::support::{Folder, Npy};

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::confined::{Freedom, confined};
 use super::policy::{AdmissionPolicy, ClaimRule, ScopeRule, Silence};
 use crate::check::{
     Check, CheckError, Expected, ModelSource, Naming, ScheduleSource, Source, Span, Strictness,
@@ -10,7 +11,7 @@ use crate::check::{
 use crate::compose::Request;
 use crate::compose::verify::request_of;
 use crate::emu::Catalogue;
-use crate::io::{Freedom, confined, escaped_path, printable};
+use crate::io::{escaped_path, printable};
 use crate::operation::Operation;
 use crate::ops;
 use crate::report::{Report, Rule};

@@ -5,6 +5,7 @@
 mod admit;
 mod attested;
 mod case;
+mod confined;
 mod document;
 mod emulated;
 mod folder;

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::TlogError;
 use super::checkpoint::Checkpoint;
+use super::consistency::consistency;
 use super::note::{Key, KeyKind, Note, is_name};
 use super::proof::{TlogProof, lines};
-use crate::io::tree::{Hash, Tree, consistency, leaf};
+use crate::io::tree::{Hash, Tree, leaf};
 use crate::io::{Fault, FaultKind, MAX_LOG, from_hex, read_text};
 use crate::sign::Signer;
 

@@ -4,6 +4,7 @@
 //!
 //! * `note`: signed notes and the keys that sign them.
 //! * `checkpoint`: checkpoints, and witnesses' cosignatures of them.
+//! * `consistency`: that one tree is the beginning of another.
 //! * `proof`: that a leaf is in a checkpoint's tree (`.tlog-proof`), that one tree is the beginning of another.
 //! * `log`: the file of a log's leaves.
 //! * `twice`: commitments in a log to one product.
@@ -12,6 +13,7 @@
 //! `docs/attestations.md` says what that proves.
 
 mod checkpoint;
+mod consistency;
 mod log;
 mod note;
 mod proof;
@@ -19,6 +21,7 @@ mod published;
 mod twice;
 
 pub use checkpoint::{Checkpoint, cosigned_text};
+pub use consistency::{consistency, is_consistent};
 pub use log::{LOG, Log, OpenLog};
 pub use note::{Key, KeyKind, Note, NoteSignature};
 pub use proof::TlogProof;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::request::Identify;
-use crate::check::{CheckError, Source, Tf32Input, float_format};
+use crate::check::{CheckError, Source, Tf32Input, float_format, matmul_axes, takes_axes};
 use crate::emu::schedule::Values;
 use crate::emu::{Problem, Scale, ShapeError, shape_text};
 use crate::engines;
@@ -102,6 +102,17 @@ impl Readings {
         *self.tensors.keys().next().expect("one at least")
     }
 
+    /// Takes the elements under these axes, if a check would.
+    fn take_axes(&mut self, shape: &[usize]) {
+        for tensor in self.tensors.values_mut().chain(self.nearest.values_mut()) {
+            if takes_axes(tensor.shape(), shape)
+                && let Some(taken) = tensor.with_axes(shape)
+            {
+                *tensor = taken;
+            }
+        }
+    }
+
     fn planes(&self, format: Format, transpose: bool, nearest: bool) -> Planes<'_> {
         let rounded = self.nearest.get(&format).filter(|_| nearest);
         let planes = rounded.unwrap_or(&self.tensors[&format]).planes();
@@ -192,7 +203,7 @@ impl Captured {
         };
         let sources = &operands.arrays;
         let c = operands.get(Role::C);
-        let captured = Captured {
+        let mut captured = Captured {
             a: read(Role::A, &sources[&Role::A], formats.a)?,
             b: read(Role::B, &sources[&Role::B], formats.b.or(formats.a))?,
             c: c.map(|c| read(Role::C, c, None)).transpose()?,
@@ -201,19 +212,18 @@ impl Captured {
             d: read(Role::D, &request.d, formats.d)?,
             transpose: [operands.transpose_a, operands.transpose_b],
         };
+        captured.take_axes();
         // Shapes do not depend on formats.
         let problem = captured.problem(captured.any(), None);
         let problem = problem.map_err(|error| CheckError::Shapes {
             names: captured.names(),
             reason: error.0,
         })?;
-        let (want, have) = (problem.d_shape(), &captured.d.source.header().shape);
-        if want != *have {
-            let reason = format!(
-                "D is {} here, but A*B is {}",
-                shape_text(have),
-                shape_text(&want)
-            );
+        let want = problem.d_shape();
+        let have = captured.d.tensor(captured.d.first()).shape();
+        if want != have {
+            let (have, want) = (shape_text(have), shape_text(&want));
+            let reason = format!("D is {have} here, but A*B is {want}");
             return Err(CheckError::array("d", &request.d, reason));
         }
         if let (Some(bias), Some(source)) = (&captured.bias, operands.get(Role::Bias)) {
@@ -221,6 +231,19 @@ impl Captured {
             values.map_err(|error| CheckError::array("bias", source, error.0))?;
         }
         Ok(captured)
+    }
+
+    /// Gives all arrays the axes that they have in a check.
+    fn take_axes(&mut self) {
+        let [a, b] = [&self.a, &self.b].map(|array| array.tensor(array.first()).shape());
+        if let Some([(_, a), (_, b), (_, c)]) = matmul_axes([a, b], self.transpose) {
+            self.a.take_axes(&a);
+            self.b.take_axes(&b);
+            self.d.take_axes(&c);
+            if let Some(array) = &mut self.c {
+                array.take_axes(&c);
+            }
+        }
     }
 
     fn names(&self) -> String {

@@ -2,8 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::container::{LONGEST_PATH, prefix};
-use super::escaped_path;
+use crate::io::{LONGEST_PATH, STDIN, escaped_path, name_prefix};
 
 /// What such a path may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +26,7 @@ pub fn confined(folder: &Path, path: &Path, may: Freedom) -> Result<(), String> 
         components.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
     });
     // Standard input belongs to whoever started the program.
-    let inside = inside.filter(|_| path != Path::new(super::STDIN));
+    let inside = inside.filter(|_| path != Path::new(STDIN));
     if inside.is_none() && !may.outside {
         let folder = if folder == Path::new("") {
             ".".to_owned()
@@ -49,7 +48,7 @@ pub fn confined(folder: &Path, path: &Path, may: Freedom) -> Result<(), String> 
         let bytes = name.as_encoded_bytes();
         let ends = (0..bytes.len()).filter(|&at| bytes[at] == b'#');
         for end in ends.chain([bytes.len()]) {
-            let cut = prefix(name, end).filter(|cut| !cut.is_empty());
+            let cut = name_prefix(name, end).filter(|cut| !cut.is_empty());
             let Some(cut) = cut else { continue };
             // Behind that, nothing can be there, and nothing can be a link.
             if reached.as_os_str().len() + end > LONGEST_PATH {
@@ -122,7 +121,7 @@ mod tests {
             let hidden = root.join(format!("link#{long}"));
             let why = confined(root, &hidden, NOTHING).unwrap_err();
             assert!(why.contains("is a link"), "{why}");
-            assert!(crate::container::split(&root.join(&long)).is_ok());
+            assert!(crate::io::split(&root.join(&long)).is_ok());
         }
         assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
     }

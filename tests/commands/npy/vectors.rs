@@ -1,0 +1,119 @@
+//! Vectors and axes of one, as NumPy's `matmul` takes them.
+
+use crate::support::random::Random;
+use crate::support::{Folder, Npy, halves};
+
+const UNIT: &str = "--arch hopper --dtype fp16";
+const K: usize = 64;
+
+/// Numbers of few bits and many magnitudes, whose sums round.
+fn drawn(count: usize) -> Vec<u8> {
+    let mut random = Random::named("vectors");
+    let number =
+        |_| random.between(-2047, 2047) as f32 * f32::from(random.pick(&[1i16, 3, 9])) / 64.0;
+    halves(&(0..count).map(number).collect::<Vec<_>>())
+}
+
+/// A product in the folder: its arrays in the shapes in which a user may have them, and D computed by matrices.
+fn product(a: [&[usize]; 2], b: [&[usize]; 2], c: [&[usize]; 2]) -> Folder {
+    let folder = Folder::new();
+    let count = |shape: &[usize]| shape.iter().product::<usize>();
+    let numbers = drawn(count(a[0]) + count(b[0]) + count(c[0]));
+    let (of_a, rest) = numbers.split_at(2 * count(a[0]));
+    let (of_b, of_c) = rest.split_at(2 * count(b[0]));
+    for (file, descr, shape, data) in [
+        ("ma.npy", "<f2", a[0], of_a),
+        ("mb.npy", "<f2", b[0], of_b),
+        ("mc.npy", "<f2", c[0], of_c),
+        ("a.npy", "<f2", a[1], of_a),
+        ("b.npy", "<f2", b[1], of_b),
+        ("c.npy", "<f2", c[1], of_c),
+    ] {
+        folder.save(file, &Npy::new(descr, shape, data.to_vec()));
+    }
+    let replay = format!("replay {UNIT} --acc fp16 --c mc.npy ma.npy mb.npy -o md.npy");
+    folder.tcverify(&replay).expect(0);
+    let payload = folder.read("md.npy").split_off(128);
+    assert_eq!(payload.len(), of_c.len());
+    folder.save("d.npy", &Npy::new("<f2", c[1], payload));
+    folder
+}
+
+#[test]
+fn a_product_of_vectors_is_that_of_rows_and_columns() {
+    for (a, b, c, index) in [
+        (
+            [&[1, K][..], &[K][..]],
+            [&[K, 5][..]; 2],
+            [&[1, 5][..], &[5][..]],
+            "[0, 3]",
+        ),
+        ([&[5, K]; 2], [&[K, 1], &[K]], [&[5, 1], &[5]], "[3, 0]"),
+        ([&[1, K], &[K]], [&[K, 1], &[K]], [&[1, 1], &[]], "[0, 0]"),
+        (
+            [&[5, K]; 2],
+            [&[K, 3], &[1, K, 3]],
+            [&[5, 3], &[1, 5, 3]],
+            "[1, 0]",
+        ),
+        (
+            [&[2, 5, K]; 2],
+            [&[K, 3], &[1, 1, K, 3]],
+            [&[2, 5, 3], &[1, 2, 5, 3]],
+            "[0, 1, 0]",
+        ),
+    ] {
+        let folder = product(a, b, c);
+        let check = format!("check {UNIT} --acc fp16 --c c.npy a.npy b.npy d.npy");
+        folder.tcverify(&check).expect(0);
+        let replay = format!("replay {UNIT} --acc fp16 --c c.npy a.npy b.npy -o r.npy");
+        folder.tcverify(&replay).expect(0);
+        assert_eq!(folder.read("r.npy"), folder.read("md.npy"));
+        // A wrong element has an index of two axes.
+        let mut wrong = folder.read("d.npy");
+        let at = if c[0].iter().product::<usize>() > 1 {
+            3
+        } else {
+            0
+        };
+        wrong[128 + 2 * at] ^= 1;
+        folder.write("d.npy", &wrong);
+        let run = folder.tcverify(&check).expect(1);
+        assert!(run.stdout.contains(index), "{index}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn all_that_judges_takes_vectors_alike() {
+    let folder = product([&[1, K], &[K]], [&[K, 40]; 2], [&[1, 40], &[40]]);
+    let operands = "--c c.npy a.npy b.npy d.npy";
+    let identified = folder.tcverify(&format!("identify {operands}")).expect(0);
+    assert!(
+        identified.stdout.contains("hopper"),
+        "{}",
+        identified.stdout
+    );
+    let unit = format!("{UNIT} --acc fp16");
+    let commit = format!("commit {unit} {operands} -o c.json");
+    folder.tcverify(&commit).expect(0);
+    let report = format!("check {unit} {operands} --against c.json --json r.json");
+    folder.tcverify(&report).expect(0);
+    folder.tcverify("verify-report r.json").expect(0);
+    let challenge = "audit challenge c.json --beacon 8430af44c2b90c8d --elements 9 -o ch.json";
+    folder.tcverify(challenge).expect(0);
+    let files = "--commitment c.json --challenge ch.json -o o.bin";
+    let open = format!("audit open {unit} {operands} {files}");
+    folder.tcverify(&open).expect(0);
+    let files = "--commitment c.json --own-challenge ch.json o.bin";
+    let verify = format!("audit verify {unit} {files} --a a.npy --c c.npy");
+    folder.tcverify(&verify).expect(0);
+}
+
+#[test]
+fn vectors_stored_transposed_are_the_same() {
+    let folder = product([&[1, K], &[K]], [&[K, 1], &[K]], [&[1, 1], &[]]);
+    let turned = "--transpose-a --transpose-b --c c.npy a.npy b.npy d.npy";
+    folder
+        .tcverify(&format!("check {UNIT} --acc fp16 {turned}"))
+        .expect(0);
+}
