@@ -139,4 +139,15 @@ mod tests {
         let bad = folder.path().join(OsStr::from_bytes(b"\xff.npz#\xff"));
         assert!(split(&bad).unwrap_err().to_string().contains("UTF-8"));
     }
+
+    /// A question for every `#` would take minutes.
+    #[test]
+    fn long_paths_take_no_time() {
+        let folder = folder(&["x"]);
+        let started = std::time::Instant::now();
+        for long in ["#".repeat(1 << 20), "a#".repeat(1 << 19)] {
+            assert!(split(&folder.path().join(long)).is_ok());
+        }
+        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    }
 }
