@@ -359,8 +359,56 @@ fn what_fits_no_weights_is_refused() {
         &format!("commit --arch a100 --dtype fp16 {d} d.npy -o o.npy"),
         &["weights", "committed"],
     );
-    refused(
-        &format!("shard plan --arch a100 --dtype fp16 {d} d.npy --shards 2 -o o.npy"),
-        &["weights"],
-    );
+}
+
+#[test]
+fn a_product_of_weights_is_judged_in_parts() {
+    let folder = Folder::new();
+    let mut random = Random::named("weights in parts");
+    let [m, n, k] = [48, 128, 512];
+    // Products that cancel: where D is cut, another order of the sums would show.
+    let number =
+        |random: &mut Random| random.between(-999, 999) as f32 * 2f32.powi(random.between(-9, 3));
+    let a: Vec<f32> = (0..m * k).map(|_| number(&mut random)).collect();
+    let scales: Vec<f32> = (0..k / 128 * n)
+        .map(|_| random.between(1, 99) as f32 / 1024.0)
+        .collect();
+    let codes: Vec<u8> = (0..k * n).map(|_| random.below(16) as u8).collect();
+    folder.save("a.npy", &Npy::new("<f2", &[m, k], halves(&a)));
+    folder.save("s.npy", &Npy::new("<f2", &[k / 128, n], halves(&scales)));
+    folder.save("b.npy", &Npy::new("<u1", &[k, n], codes));
+    let of = "--arch a100 --dtype fp16 --set multiprocessors=108 --kernel marlin-vllm --weights u4b8 --scale-b s.npy \
+              a.npy b.npy";
+    folder
+        .tcverify(&format!("replay {of} -q -o d.npy"))
+        .expect(0);
+    let in_parts = |code: i32| {
+        let plan = format!("shard plan {of} d.npy --block-rows 16 --shards 3 -o plan.json");
+        folder.tcverify(&plan).expect(0);
+        for part in 0..3 {
+            let run = format!("shard run plan.json {part} -o p{part}.json");
+            folder.tcverify(&run).expect(0);
+        }
+        let merge = "shard merge plan.json p0.json p1.json p2.json -o merged.json";
+        folder.tcverify(merge).expect(code)
+    };
+    in_parts(0);
+    let mut wrong = folder.read("d.npy");
+    let end = wrong.len() - 2;
+    wrong[end] ^= 1;
+    folder.write("d.npy", wrong);
+    assert!(in_parts(1).stdout.contains("[47, 127]"));
+    // Another code of the weights is another product.
+    let plan = format!("shard plan {of} d.npy --block-rows 16 --shards 3 -o plan.json");
+    folder.tcverify(&plan).expect(0);
+    for changed in ["b.npy", "s.npy"] {
+        let own = folder.read(changed);
+        let mut other = own.clone();
+        other[200] ^= 1;
+        folder.write(changed, other);
+        folder
+            .tcverify("shard run plan.json 1 -o p1.json")
+            .refuses(&[changed, "is not the array"]);
+        folder.write(changed, own);
+    }
 }

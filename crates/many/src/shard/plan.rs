@@ -75,12 +75,6 @@ impl Plan {
                 "a product of a compressed A (`sparse_a`) cannot be cut into parts",
             );
         }
-        if check.operands.weights.is_some() {
-            return other(
-                "weights",
-                "a product of dequantised weights (`weights`) cannot be cut into parts",
-            );
-        }
         if check.against.is_some() || check.seed_from().is_some() {
             return other(
                 "against",
