@@ -2,12 +2,12 @@
 
 use super::stated::{same, same_arrays};
 use super::{AuditError, nothing};
-use crate::check::{Check, Model, Scheduling, Source};
+use crate::check::{Check, Model, Scheduling, Source, Weights};
 use crate::commit::{
     Along, Commitment, CommittedInput, CommittedResult, CommittedRule, CommittedSchedule,
 };
 use crate::compose::Request;
-use crate::emu::schedule::{ActivationChoice, Multiply};
+use crate::emu::schedule::{ActivationChoice, Multiply, Scaling};
 use crate::emu::{Arithmetic, Engine, Engines};
 use crate::io::printable;
 use crate::io::tree::Hash;
@@ -36,6 +36,8 @@ pub struct ProductModel {
     /// The schedule as the commitment has it.
     pub(super) schedule: Option<CommittedSchedule>,
     pub(super) product: Product,
+    /// What B's codes stand for, where they are weights.
+    pub(super) weights: Option<Weights>,
     pub(super) engine: Engine<'static>,
 }
 
@@ -128,6 +130,7 @@ impl ProductModel {
             scheduling,
             schedule: schedule.clone(),
             product: product.clone(),
+            weights: check.operands.weights,
             engine: engines.fast(None).unwrap_or(Engine::Exact),
         };
         found.confirm(commitment)?;
@@ -145,15 +148,16 @@ impl ProductModel {
         let product = &self.product;
         let spec = self.scheduling.spec();
         let scaled = inputs.contains_key(&Role::ScaleA);
-        if scaled != inputs.contains_key(&Role::ScaleB) {
+        let weights = self.weights.is_some();
+        if [scaled || weights, weights] != [inputs.contains_key(&Role::ScaleB), weights && !scaled]
+        {
             return nothing("the commitment has scales of only one operand");
         }
-        if spec
-            .scales
-            .as_ref()
-            .is_some_and(|scales| scales.multiply == Multiply::BAlone)
-        {
-            return nothing("no audit knows weights, whose scales the schedule takes");
+        let of_b_alone = |scales: &Scaling| scales.multiply == Multiply::BAlone;
+        if spec.scales.as_ref().is_some_and(of_b_alone) && !weights {
+            return nothing(
+                "the schedule takes the scales of weights, but there are none (--weights)",
+            );
         }
         let kernels = self.scheduling.takes_scales();
         let scale = arithmetic.scale.filter(|_| !kernels);
@@ -167,6 +171,7 @@ impl ProductModel {
             let cut = input.lines()?;
             let fits = match (cut.along, scale) {
                 (Along::Whole, None) => true,
+                (Along::Whole, _) => weights,
                 (Along::Rows | Along::Columns, Some(scale)) => {
                     cut.length() == product.k.div_ceil(scale.block)
                 }
@@ -224,6 +229,8 @@ fn stated_product(
         let (c_dtype, bias_dtype) = (check.model.c_dtype, check.operands.bias_dtype);
         let format = match role {
             Role::A => scheduling.read_as(arithmetic.a),
+            Role::B | Role::ZeroB if check.operands.weights.is_some() => Format::Uint8,
+            Role::ScaleB if check.operands.weights.is_some() => scheduling.read_as(arithmetic.a),
             Role::B => scheduling.read_as(arithmetic.b),
             Role::C if scheduling.wide_result().is_some() => Format::Fp64,
             Role::C if !scheduling.c_in_epilogue() => arithmetic.addend(),
@@ -276,7 +283,7 @@ fn stated_product(
             transpose_a: check.operands.transpose_a,
             transpose_b: check.operands.transpose_b,
             sparse: None,
-            weights: None,
+            weights: check.operands.weights.map(|kind| kind.word().to_owned()),
         },
     };
     let own = scheduling.wide_result().unwrap_or(arithmetic.accumulator);

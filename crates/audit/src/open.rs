@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::model::ProductModel;
 use super::pieces::{Cut, line_of};
 use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, nothing, pieces};
-use crate::check::takes_axes;
+use crate::check::{Quantised, Weights, takes_axes};
 use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule};
 use crate::operation::BoundOperation;
 
@@ -18,7 +18,7 @@ use crate::io::tree::{Hash, leaf};
 use crate::num::Format;
 use crate::role::{ByRole, Role};
 use crate::sample::Region;
-use crate::tensor::{Encoding, Stored, Tensor, parallel};
+use crate::tensor::{Encoding, Planes, Stored, Tensor, parallel, shape_text};
 
 /// Lines that were proven to belong to a commitment.
 #[derive(Debug)]
@@ -215,6 +215,7 @@ impl<'a> Proven<'a> {
             Tensor::from_payload(format, shape, Vec::new())
         };
         let [a, b] = [Role::A, Role::B].map(|role| hollow(inputs[&role].format));
+        let scales_of_weights = [self.whole(Role::ScaleB)?, self.whole(Role::ZeroB)?];
         let c = inputs.get(&Role::C).map(|c| hollow(c.format));
         let full = Problem {
             a: a.planes(),
@@ -259,7 +260,10 @@ impl<'a> Proven<'a> {
         let k = product.k;
         let compute = |at: &Element| -> Result<(Element, [u64; 2]), AuditError> {
             let a = of(Role::A, inputs[&Role::A].format, at, [1, k])?;
-            let b = of(Role::B, inputs[&Role::B].format, at, [k, 1])?;
+            let mut b = of(Role::B, inputs[&Role::B].format, at, [k, 1])?;
+            if let Some(weights) = by.weights {
+                b = column(weights, &b, &scales_of_weights, (by, at))?;
+            }
             let c = match inputs.get(&Role::C) {
                 Some(input) => {
                     let (format, n) = (input.format, product.n);
@@ -319,50 +323,52 @@ impl<'a> Proven<'a> {
     /// Factors, bias, zero points, and the scales of a kernel.
     fn values(&self, by: &ProductModel, full: &Problem) -> Result<Values, AuditError> {
         let inputs = &self.commitment.inputs;
-        let whole = |role: Role| -> Result<Option<Tensor>, AuditError> {
-            let Some(input) = inputs.get(&role) else {
-                return Ok(None);
-            };
-            // Of any element: there is one line.
-            let payload = self.line(role, &self.elements[0])?.into_owned();
-            let tensor = Tensor::from_payload(input.format, input.shape.clone(), payload);
-            match tensor.validate() {
-                Ok(()) => Ok(Some(tensor)),
-                Err(_) => nothing(format!(
-                    "{} has a code that {} does not have",
-                    role.field(),
-                    input.format
-                )),
-            }
-        };
         let mut values = by.scheduling.factors();
-        if let Some(bias) = whole(Role::Bias)? {
+        if let Some(bias) = self.whole(Role::Bias)? {
             values = values.with_bias(&bias, full).map_err(misshapen)?;
         }
-        if let Some(column) = whole(Role::AzpAdj)? {
-            let row = whole(Role::Azp)?;
+        if let Some(column) = self.whole(Role::AzpAdj)? {
+            let row = self.whole(Role::Azp)?;
             let with = values.with_zero_point(row.as_ref(), &column, full);
             values = with.map_err(misshapen)?;
         }
         if let Some(scaling) = &by.scheduling.spec().scales
-            && inputs.contains_key(&Role::ScaleA)
+            && let Some(b) = self.whole(Role::ScaleB)?
         {
-            let (a, b) = (whole(Role::ScaleA)?, whole(Role::ScaleB)?);
-            if let (Some(a), Some(b)) = (&a, &b) {
-                let stored = [(a, by.product.transpose_a), (b, by.product.transpose_b)];
-                let [a, b] = stored.map(|(scales, transposed)| {
-                    let planes = scales.planes();
-                    if transposed {
-                        planes.transposed()
-                    } else {
-                        planes
-                    }
-                });
-                let scaled = values.with_scales(scaling.per, [a, b], full);
-                values = scaled.map_err(misshapen)?;
-            }
+            let a = match self.whole(Role::ScaleA)? {
+                Some(a) => a,
+                None => ones(by.product.m),
+            };
+            let a = oriented(
+                &a,
+                by.product.transpose_a && inputs.contains_key(&Role::ScaleA),
+            );
+            let b = oriented(&b, by.product.transpose_b);
+            let scaled = values.with_scales(scaling.per, [a, b], full);
+            values = scaled.map_err(misshapen)?;
         }
         Ok(values)
+    }
+
+    /// An array that is one line, if it is there.
+    fn whole(&self, role: Role) -> Result<Option<Tensor>, AuditError> {
+        let Some(input) = self.commitment.inputs.get(&role) else {
+            return Ok(None);
+        };
+        if input.lines != Along::Whole {
+            return Ok(None);
+        }
+        // Of any element: there is one line.
+        let payload = self.line(role, &self.elements[0])?.into_owned();
+        let tensor = Tensor::from_payload(input.format, input.shape.clone(), payload);
+        match tensor.validate() {
+            Ok(()) => Ok(Some(tensor)),
+            Err(_) => nothing(format!(
+                "{} has a code that {} does not have",
+                role.field(),
+                input.format
+            )),
+        }
     }
 
     /// The line of an array that an element is made of.
@@ -405,6 +411,51 @@ impl<'a> Proven<'a> {
         code[..width].copy_from_slice(bytes);
         Ok(u64::from_le_bytes(code))
     }
+}
+
+/// Scales of 1, where weights alone are scaled.
+fn ones(rows: usize) -> Tensor {
+    Tensor::from_codes(Format::Fp32, vec![rows], &vec![0x3f80_0000; rows])
+}
+
+fn oriented(tensor: &Tensor, transposed: bool) -> Planes<'_> {
+    let planes = tensor.planes();
+    if transposed {
+        planes.transposed()
+    } else {
+        planes
+    }
+}
+
+/// A column of weights as it is multiplied, from its codes and all scales and zero points.
+fn column(
+    weights: Weights,
+    codes: &Tensor,
+    [scales, zeros]: &[Option<Tensor>; 2],
+    (by, at): (&ProductModel, &Element),
+) -> Result<Tensor, AuditError> {
+    let of_column = |array: &'_ Tensor| -> Result<Tensor, AuditError> {
+        let planes = oriented(array, by.product.transpose_b);
+        if array.shape().len() != 2 || planes.columns() != by.product.n {
+            let shape = shape_text(array.shape());
+            return nothing(format!("scales or zero points of weights are {shape}"));
+        }
+        let column = planes.part(0..planes.rows(), at.column..at.column + 1);
+        let rows: Vec<_> = (0..planes.rows()).collect();
+        Ok(column.gather(&rows))
+    };
+    let Some(scales) = scales else {
+        return nothing("it lacks the scales of weights");
+    };
+    let scales = of_column(scales)?;
+    let zeros = zeros.as_ref().map(of_column).transpose()?;
+    let all = Quantised {
+        codes: codes.planes(),
+        scales: scales.planes(),
+        zeros: zeros.as_ref().map(Tensor::planes),
+    };
+    let found = all.dequantised(weights, !by.scheduling.takes_scales());
+    found.or_else(|(role, reason)| nothing(format!("{}: {reason}", role.field())))
 }
 
 fn misshapen(error: ShapeError) -> AuditError {

@@ -114,11 +114,6 @@ impl Examined for Prepared {
                 yet";
             return Err(CheckError::request("sparse_a", reason));
         }
-        if self.request().operands.weights.is_some() {
-            let reason =
-                "dequantised weights cannot be committed to: openings do not support them yet";
-            return Err(CheckError::request("weights", reason));
-        }
         let sha256 = self.model().arithmetic.sha256();
         Ok(CommittedRule::Product {
             model_sha256: Hash::parse(&sha256).expect("a SHA-256"),
@@ -131,7 +126,8 @@ impl Examined for Prepared {
 
     fn along(&self, role: Role) -> Along {
         let [transpose_a, transpose_b] = self.arrays().transpose();
-        let whole = self.scheduling().takes_scales();
+        let weights = self.request().operands.weights.is_some();
+        let whole = weights || self.scheduling().takes_scales();
         match role {
             Role::ScaleA | Role::ScaleB if whole => Along::Whole,
             Role::A | Role::ScaleA if transpose_a => Along::Columns,

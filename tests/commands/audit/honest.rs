@@ -11,7 +11,8 @@ use tcverify::sample::{PublicDraw, Region};
 use tcverify::tensor::Tensor;
 
 use super::{BEACON, PLAIN, Product, challenge, json, tamper};
-use crate::support::{Folder, Npy, floats, sha256};
+use crate::support::random::Random;
+use crate::support::{Folder, Npy, floats, halves, sha256};
 
 /// Every kind of line: transposes, batches, C, scales of the instruction and of kernels, biases, kernels whose sum
 /// depends on where in D an element lies.
@@ -398,4 +399,86 @@ fn beacons_and_numbers_that_cannot_be() {
     challenge(&folder, "-1", 3).expect(0);
     let run = "audit challenge c.json --beacon 1 --elements 3 -o c.json";
     folder.tcverify(run).refuses(&["would overwrite"]);
+}
+
+/// Weights of 4 and 8 bits are opened as codes, and dequantised by the auditor.
+#[test]
+fn weights_are_opened_as_codes() {
+    let [m, n, k] = [6, 16, 256];
+    for (kind, zeros, turned) in [
+        ("u4b8", false, false),
+        ("u4", true, false),
+        ("u8b128", false, true),
+        ("u8", true, true),
+    ] {
+        let folder = Folder::new();
+        let mut random = Random::named(kind);
+        let most = if kind.starts_with("u4") { 16 } else { 256 };
+        let [b, s] = [[k, n], [4, n]].map(|[k, n]| if turned { [n, k] } else { [k, n] });
+        let mut codes = |shape: [usize; 2]| {
+            let codes = (0..shape[0] * shape[1]).map(|_| random.below(most) as u8);
+            Npy::new("<u1", &shape, codes.collect())
+        };
+        folder.save("b.npy", &codes(b));
+        folder.save("z.npy", &codes(s));
+        let mut numbers = |shape: [usize; 2], largest: i32| {
+            let count = shape[0] * shape[1];
+            let numbers = (0..count).map(|_| random.between(-largest, largest) as f32 / 1024.0);
+            Npy::new("<f2", &shape, halves(&numbers.collect::<Vec<_>>()))
+        };
+        folder.save("a.npy", &numbers([m, k], 2047));
+        folder.save("s.npy", &numbers(s, 99));
+        let mut of = format!("--arch h100 --dtype fp16 --weights {kind}");
+        if turned {
+            of += " --transpose-b";
+        }
+        let arrays = if zeros {
+            "--scale-b s.npy --zero-b z.npy"
+        } else {
+            "--scale-b s.npy"
+        };
+        let all = format!("{of} {arrays} a.npy b.npy");
+        folder
+            .tcverify(&format!("replay {all} -q -o d.npy"))
+            .expect(0);
+        let audit = |own: &str| {
+            folder
+                .tcverify(&format!("commit {all} d.npy -o c.json"))
+                .expect(0);
+            challenge(&folder, BEACON, (m * n) as u64).expect(0);
+            let files = "--commitment c.json --challenge ch.json -o o.bin";
+            folder
+                .tcverify(&format!("audit open {all} d.npy {files}"))
+                .expect(0);
+            let files = "--commitment c.json --own-challenge ch.json o.bin";
+            folder.tcverify(&format!("audit verify {own} {files}"))
+        };
+        let with = if zeros {
+            "--with scale_b,zero_b"
+        } else {
+            "--with scale_b"
+        };
+        let words = format!("IDENTICAL  all {} elements of D were drawn", m * n);
+        for own in [format!("{of} {with}"), format!("{of} {arrays} --b b.npy")] {
+            let run = audit(&own).expect(0);
+            assert!(run.stdout.starts_with(&words), "{kind}: {}", run.stdout);
+            assert!(
+                run.stdout.contains(&format!("B of {kind} weights")),
+                "{}",
+                run.stdout
+            );
+        }
+        // Codes that stand for other numbers are another product.
+        let other = of.replace(kind, if zeros { "u8" } else { "u8b128" });
+        if other != of {
+            let run = audit(&format!("{other} {with}")).expect(1);
+            assert!(
+                run.stdout.contains("weights") || run.stderr.contains("weights"),
+                "{run:?}"
+            );
+        }
+        tamper(&folder, n + 3, 4);
+        let run = audit(&format!("{of} {with}")).expect(1);
+        assert!(run.stdout.contains("1, 3]"), "{kind}: {}", run.stdout);
+    }
 }

@@ -350,15 +350,6 @@ fn what_fits_no_weights_is_refused() {
         &format!("{base} --weights u4b8 {large}"),
         &["c.npy", "no code of 4 bits"],
     );
-    let d =
-        "--set multiprocessors=108 --kernel marlin-vllm --weights u4b8 --scale-b s.npy a.npy b.npy";
-    folder
-        .tcverify(&format!("replay --arch a100 --dtype fp16 {d} -q -o d.npy"))
-        .expect(0);
-    refused(
-        &format!("commit --arch a100 --dtype fp16 {d} d.npy -o o.npy"),
-        &["weights", "committed"],
-    );
 }
 
 #[test]

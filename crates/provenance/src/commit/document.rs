@@ -435,7 +435,7 @@ fn cut_of(product: &Product, role: Role) -> (Along, &[usize], [Option<usize>; 2]
         k,
         transpose_a,
         transpose_b,
-        // Neither is ever committed to.
+        // It is never committed to.
         sparse: _,
         weights: _,
     } = product;
@@ -464,14 +464,18 @@ fn product_text(product: &Product) -> String {
         k,
         transpose_a,
         transpose_b,
-        // Neither is ever committed to.
+        // It is never committed to.
         sparse: _,
-        weights: _,
+        weights,
     } = product;
     let stored = |transposed: &bool| if *transposed { " transposed" } else { "" };
+    let weights = weights
+        .as_ref()
+        .map(|kind| format!(" of {} weights", printable(kind)));
     format!(
-        "{batch:?} of {m}x{k}{} by {k}x{n}{}",
+        "{batch:?} of {m}x{k}{} by {k}x{n}{}{}",
         stored(transpose_a),
-        stored(transpose_b)
+        stored(transpose_b),
+        weights.unwrap_or_default()
     )
 }
