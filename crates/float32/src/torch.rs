@@ -183,7 +183,7 @@ mod tests {
             let value = i64::from(word) % 255 - 128;
             assert_eq!((byte as u8).cast_signed(), value as i8);
             assert_eq!(f32::from_bits(float as u32), value as f32);
-            upper += u32::from((i64::from(word) * 255 >> 32) - 128 == value);
+            upper += u32::from(((i64::from(word) * 255) >> 32) - 128 == value);
         }
         assert!(upper < 100, "{upper}");
         let spec = |text: &str| Spec::parse(text).unwrap().unwrap();

@@ -67,7 +67,7 @@ pub fn write(set: &mut SuiteBuilder) {
                 .codes(0, place(one))
                 .codes(1, place(one | format.sign_mask()))
                 .product(2, false, 1, value - d)
-                .tag_if(up == most, "subnormal-factor", side as i32, d)
+                .tag_if(up == most, "subnormal-factor", side, d)
                 .done();
             }
         }
