@@ -262,6 +262,54 @@ def test_tf32_follows_the_flag() -> None:
     assert not torch.equal(tf32, fp32)
 
 
+@pytest.mark.parametrize("precision", ["none", "ieee", "tf32", "bfx9"])
+def test_tf32_follows_the_precision(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions that have ``fp32_precision`` refuse to read the old flag once the new one is set."""
+    matmul = type(torch.backends.cuda.matmul)
+    known = matmul.__getattr__
+
+    def answer(self: Any, name: str) -> Any:
+        assert name != "allow_tf32"
+        return precision if name == "fp32_precision" else known(self, name)
+
+    monkeypatch.setattr(matmul, "__getattr__", answer)
+    a, b = torch.randn(8, 64), torch.randn(64, 8)
+    if precision == "bfx9":
+        with simulate("a100"), pytest.raises(NotImplementedError, match="fp32_precision is 'bfx9'"):
+            a @ b
+        return
+    with torch.no_grad(), simulate("a100"):
+        d = a @ b
+    tf32 = tcverify.replay(a, b, arch="a100", dtype="tf32")
+    assert torch.equal(d, tf32) == (precision == "tf32")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "own"),
+    [
+        (torch.float32, {"schedule": "cutlass-bf16x9"}),
+        (torch.float32, {"schedule": "triton-bf16x6"}),
+        (torch.float32, {"schedule": "triton-tf32x3"}),
+        (torch.float64, {"schedule": "cublas-fp64-slices", "slices": 7}),
+    ],
+)
+def test_an_emulation_holds_for_its_type_alone(dtype: Any, own: Any, tmp_path: Path) -> None:
+    torch.manual_seed(7)
+    a, b = torch.randn(8, 96, dtype=dtype), torch.randn(96, 8, dtype=dtype)
+    x, y = a.bfloat16(), b.bfloat16()
+    with torch.no_grad(), simulate("b200", by_dtype={dtype: own}), capture(tmp_path / "c") as captured:
+        d, z = a @ b, x @ y
+    with torch.no_grad(), simulate("b200"):
+        plain, same = a @ b, x @ y
+    name = "fp64" if dtype == torch.float64 else "fp32"
+    assert torch.equal(d, tcverify.replay(a, b, arch="b200", dtype=name, **own))
+    assert torch.equal(z, same)
+    assert not torch.equal(d, plain)
+    assert captured.batch().verdict == "identical"
+    with pytest.raises(ValueError, match="dtype: follows from the tensors"):
+        simulate("b200", by_dtype={dtype: {"dtype": "tf32"}})
+
+
 def test_gradients_go_through(tmp_path: Path) -> None:
     model = gpt2()
     with simulate("h100") as simulated, capture(tmp_path / "c") as captured:

@@ -2,9 +2,10 @@
 
 A second implementation of src/io/generate/mod.rs, in NumPy: codes as unsigned integers. Run as a program it
 writes one operand: tcgenerate.py SEED CLASS SHAPE ROLE FORMAT OUT.npy, or what torch draws on a GPU:
-tcgenerate.py generate:torch-cuda-randn:SEED:OFFSET:SMS:SHAPE[:STEP...] FORMAT OUT.npy
+tcgenerate.py generate:torch-cuda-randn:SEED:OFFSET:SMS:SHAPE[:STEP...] FORMAT OUT.npy    (rand, randint:LOW:HIGH)
 """
 
+import functools
 import json
 import pathlib
 import sys
@@ -267,14 +268,34 @@ def silu(x: np.ndarray) -> np.ndarray:
     return x / fma(ex2, power, np.float32(1))
 
 
-def randn(seed: int, offset: int, sms: int, n: int, index: np.ndarray) -> np.ndarray:
-    """Some of the n numbers that torch.randn draws."""
+def drawn(seed: int, offset: int, sms: int, n: int, index: np.ndarray) -> tuple:
+    """The four words that a thread draws at once for some of n numbers, and which of them are theirs."""
     threads = 256 * min(-(-n // 256), 8 * sms)
     turn, place = index // (4 * threads), index % (4 * threads)
     lane, thread = place // threads, place % threads
-    words = np.array(philox(seed, np.uint64(offset // 4) + turn.astype(np.uint64), thread.astype(np.uint64)))
-    first = np.where(lane < 2, words[0], words[2]).astype(np.float32)
-    second = np.where(lane < 2, words[1], words[3]).astype(np.float32)
+    return np.array(philox(seed, np.uint64(offset // 4) + turn.astype(np.uint64), thread.astype(np.uint64))), lane
+
+
+def rand(*draw) -> np.ndarray:
+    """Some of the n numbers that torch.rand draws."""
+    four, lane = drawn(*draw)
+    own = np.take_along_axis(four, lane[None], 0)[0].astype(np.float32)
+    u = own * np.float32(2.0**-32) + np.float32(2.0**-33)
+    return np.where(u == 1, np.float32(0), u)
+
+
+def randint(low: int, high: int, *draw) -> np.ndarray:
+    """Some of the n integers that torch.randint draws."""
+    four, lane = drawn(*draw)
+    own = np.take_along_axis(four, lane[None], 0)[0].astype(np.int64)
+    return (own % (high - low) + low).astype(np.float32)
+
+
+def randn(*draw) -> np.ndarray:
+    """Some of the n numbers that torch.randn draws."""
+    four, lane = drawn(*draw)
+    first = np.where(lane < 2, four[0], four[2]).astype(np.float32)
+    second = np.where(lane < 2, four[1], four[3]).astype(np.float32)
     u = fma(first, floats(0x2F800000), floats(0x2F000000))
     v = fma(second, floats(0x30C90FDB), floats(0x30490FDB))
     radius = np.sqrt(np.float32(-2) * logf(u))
@@ -285,31 +306,47 @@ def randn(seed: int, offset: int, sms: int, n: int, index: np.ndarray) -> np.nda
 
 
 def torch_operand(spec: str, name: str) -> np.ndarray:
-    """The codes of generate:torch-cuda-randn:... in fp32, fp16 or bf16."""
-    _, _, seed, offset, sms, shape, *steps = spec.split(":")
+    """The codes of generate:torch-cuda-randn:... (rand, randint) in fp32, fp16 or bf16, of integers int8, too."""
+    _, word, *parts = spec.split(":")
+    name_of_law = word.removeprefix("torch-cuda-")
+    if name_of_law == "randint":
+        low, high, *parts = parts
+        law = functools.partial(randint, int(low), int(high))
+    else:
+        law = randn if name_of_law == "randn" else rand
+    seed, offset, sms, shape, *steps = parts
     axes = tuple(int(axis) for axis in shape.split("x"))
     n = int(np.prod(axes))
     index = np.arange(n, dtype=np.int64)
     pairs = [step for step in steps if step.startswith("pairs-")]
     odd = index % axes[-1] % 2 == 1
     index = np.where(odd, index - 1, index) if pairs else index
-    z = randn(int(seed), int(offset), int(sms), n, index)
+    z = law(int(seed), int(offset), int(sms), n, index)
     for step in steps:
-        words = step.split("-")
-        if words[0] == "times":
-            z = z * floats(int(words[1], 16))
-        elif words[0] == "silu":
-            z = silu(z) * randn(int(seed), int(words[2]), int(sms), n, index)
+        said = step.split("-")
+        if said[0] == "times":
+            z = z * floats(int(said[1], 16))
+        elif said[0] == "silu":
+            z = silu(z) * law(int(seed), int(said[2]), int(sms), n, index)
         elif step == "pairs-negated":
             z = np.where(odd, -z, z)
         else:
-            z = np.where(odd, z + floats(int(words[2], 16)), z)
+            z = np.where(odd, z + floats(int(said[2], 16)), z)
+    if name_of_law == "rand-of-format":
+        z = np.where(of_format(z, name) == of_format(np.ones(1, np.float32), name), np.float32(0), z)
+    return of_format(z, name).reshape(axes)
+
+
+def of_format(z: np.ndarray, name: str) -> np.ndarray:
+    """The codes of FP32 numbers."""
     if name == "fp32":
-        return z.view(np.uint32).reshape(axes)
+        return z.view(np.uint32)
     if name == "fp16":
-        return z.astype(np.float16).view(np.uint16).reshape(axes)
+        return z.astype(np.float16).view(np.uint16)
+    if name == "int8":
+        return z.astype(np.int8)
     bits = z.view(np.uint32)
-    return ((bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) >> 16).astype(np.uint16).reshape(axes)
+    return ((bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
 
 if __name__ == "__main__" and len(sys.argv) == 4:

@@ -19,7 +19,7 @@ use crate::role::Role;
 ///
 /// Whoever knows seed, class and shape can make the same operand, so that a big product needs no files:
 /// commands that read a product take generate:SEED:CLASS:SHAPE in place of its operands.
-/// docs/generator.md specifies the generator, and what torch.randn draws on a GPU (torch-cuda-randn).
+/// docs/generator.md specifies the generator, and what torch draws on a GPU (torch-cuda-randn and others).
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

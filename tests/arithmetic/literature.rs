@@ -24,13 +24,19 @@ fn model(arch: &str, format: Format) -> Arithmetic {
         .arithmetic
 }
 
+fn with_sums_of(arch: &str, format: Format, accumulator: Format) -> Arithmetic {
+    let arch = Catalogue::builtin().find(arch).expect("in the catalogue");
+    let choice = arch.select(None, [format; 2], Some(accumulator));
+    choice.expect("a rule").arithmetic
+}
+
 fn dot(model: &Arithmetic, a: &[f64], b: &[f64], c: f64) -> u64 {
     let formats = model.formats();
     let codes = |format, x: &[f64]| x.iter().map(|&x| code(format, x)).collect();
     let case = Case {
         a: codes(model.a, a),
         b: codes(model.b, b),
-        c: code(Format::Fp32, c),
+        c: code(model.accumulator, c),
         ..Case::default()
     };
     Prepared::new(formats, &case).answer(formats, &model.step)
@@ -197,4 +203,38 @@ fn ten_four_is_not_ada() {
     let (a, b) = ([p(-12), p(-13), 1.0], [p(-12), p(-12), 1.0]);
     assert_eq!(dot(&ada, &a, &b, 0.0), 0x3f80_0000);
     assert_eq!(dot(&vortex, &a, &b, 0.0), 0x3f80_0001);
+}
+
+/// Hawkeye, 3.1: sums of FP16 are not associative.
+#[test]
+fn sums_of_fp16_depend_on_the_order() {
+    let page = include_str!("../../docs/literature.md");
+    let orders = [[65504.0, -65504.0, 1.0], [1.0, -65504.0, 65504.0]];
+    for row in [
+        "`ieee-fma` | `3c00`",
+        "`ieee-fma` | `0000`",
+        "`gpgpu-sim` | `5000`",
+    ] {
+        assert!(page.contains(row), "{row}");
+    }
+    for (arch, accumulator, expected) in [
+        ("ieee-fma", Fp16, [0x3c00, 0]),
+        ("gpgpu-sim", Fp16, [0x3c00, 0x5000]),
+        // FP32 holds every sum: a wrong format of the accumulator.
+        ("ieee-fma", Format::Fp32, [0x3f80_0000; 2]),
+    ] {
+        let model = with_sums_of(arch, Fp16, accumulator);
+        let found = orders.map(|a| dot(&model, &a, &[1.0; 3], 0.0));
+        assert_eq!(found, expected, "{arch} {accumulator}");
+    }
+    // The unit's other rounding, and a tensor core, which adds the three at once.
+    let mut step = serde_json::to_value(&with_sums_of("ieee-fma", Fp16, Fp16).step).expect("data");
+    step["rounding"] = json!("rz");
+    let wrong = Arithmetic {
+        step: serde_json::from_value(step).expect("constants of the step"),
+        ..with_sums_of("ieee-fma", Fp16, Fp16)
+    };
+    assert_eq!(dot(&wrong, &orders[1], &[1.0; 3], 0.0), 0x5000);
+    let volta = with_sums_of("volta", Fp16, Fp16);
+    assert_eq!(dot(&volta, &orders[1], &[1.0; 3], 0.0), 0x3c00);
 }

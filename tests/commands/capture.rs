@@ -44,7 +44,7 @@ fn rows() -> Vec<Row> {
 }
 
 /// What torch draws on a GPU, with every step.
-const TORCH: [(&str, &str); 4] = [
+const TORCH: [(&str, &str); 10] = [
     (
         "generate:torch-cuda-randn:420:4:132:76x14336:times-3c08d677:pairs-plus-3727c5ac",
         "bf16",
@@ -60,6 +60,24 @@ const TORCH: [(&str, &str); 4] = [
     (
         "generate:torch-cuda-randn:7:4294967296:2:9x2000:times-bf400000:silu-times-12:pairs-negated",
         "fp32",
+    ),
+    ("generate:torch-cuda-rand:420:4:132:76x14336", "bf16"),
+    (
+        "generate:torch-cuda-rand-of-format:420:4:132:76x1433",
+        "bf16",
+    ),
+    (
+        "generate:torch-cuda-rand:7:8:1:33x1024:times-bf400000:pairs-plus-3727c5ac",
+        "fp32",
+    ),
+    ("generate:torch-cuda-randint:-128:127:7:4:2:9x2000", "int8"),
+    (
+        "generate:torch-cuda-rand:7:4:2:9x2000:silu-times-12",
+        "bf16",
+    ),
+    (
+        "generate:torch-cuda-randint:-300:301:7:4:2:9x2000:times-3dcccccd:pairs-negated",
+        "fp16",
     ),
 ];
 

@@ -1,4 +1,5 @@
-//! The normal random numbers of torch on CUDA: `torch.randn` in FP32, bit by bit, of GPUs with 2,048 threads an SM.
+//! The random numbers of torch on CUDA: `torch.randn` and `torch.rand` in FP32, and the words of `torch.randint`, bit by
+//! bit, of GPUs with 2,048 threads an SM.
 //!
 //! Philox4x32-10 gives each thread four words at a time, Box-Muller four numbers of them by CUDA's `logf` and the special
 //! function unit (PyTorch, `DistributionTemplates.h`; cuRAND's headers; libdevice). Digests of an H100's products of such
@@ -32,9 +33,7 @@ impl Randn {
     /// The number of an index, from 0 on.
     #[inline(always)]
     pub fn at<A: Arith>(&self, a: A, index: u64) -> u32 {
-        let (round, place) = (index / (4 * self.threads), index % (4 * self.threads));
-        let (lane, thread) = (place / self.threads, place % self.threads);
-        let words = philox(self.seed, self.turn.wrapping_add(round), thread);
+        let (words, lane) = self.words(index);
         let pair = if lane < 2 {
             [words[0], words[1]]
         } else {
@@ -43,6 +42,39 @@ impl Randn {
         // z * 1 + 0: of -0 it makes +0.
         a.fma(normal(a, pair, lane as u32 & 1), ONE, 0)
     }
+
+    /// The word of an index, of which `randint` takes the remainder.
+    #[inline(always)]
+    pub fn word(&self, index: u64) -> u32 {
+        let (words, lane) = self.words(index);
+        words[lane as usize]
+    }
+
+    /// The four words of which one is an index's, and which.
+    #[inline(always)]
+    fn words(&self, index: u64) -> ([u32; 4], u64) {
+        let (round, place) = (index / (4 * self.threads), index % (4 * self.threads));
+        let (lane, thread) = (place / self.threads, place % self.threads);
+        (
+            philox(self.seed, self.turn.wrapping_add(round), thread),
+            lane,
+        )
+    }
+}
+
+/// A number of `rand`: cuRAND's are above 0 and at most 1, and torch makes 0 of a 1.
+#[inline(always)]
+pub fn uniform<A: Arith>(a: A, word: u32) -> u32 {
+    match above_zero(a, word) {
+        ONE => 0,
+        u => u,
+    }
+}
+
+/// cuRAND's uniform number.
+#[inline(always)]
+fn above_zero<A: Arith>(a: A, word: u32) -> u32 {
+    a.fma((word as f32).to_bits(), 0x2f80_0000, 0x2f00_0000) // 2^-32, 2^-33
 }
 
 /// Philox4x32-10.
@@ -65,7 +97,7 @@ fn philox(seed: u64, counter: u64, thread: u64) -> [u32; 4] {
 #[inline(always)]
 fn normal<A: Arith>(a: A, [x, y]: [u32; 2], quarters: u32) -> u32 {
     let float = |word: u32| (word as f32).to_bits();
-    let u = a.fma(float(x), 0x2f80_0000, 0x2f00_0000); // 2^-32, 2^-33
+    let u = above_zero(a, x);
     let angle = a.fma(float(y), 0x30c9_0fdb, 0x3049_0fdb); // pi 2^-31, pi 2^-32
     let radius = a.sqrt(a.mul(0xc000_0000, logf(a, u)));
     a.mul(sine(toward_zero(angle, 0x3e22_f983), quarters), radius)
@@ -115,6 +147,29 @@ mod tests {
     /// Seed 420, 132 SMs, 31 rows of 14,336.
     fn x() -> Randn {
         Randn::new(420, 0, 132, 31 * 14336)
+    }
+
+    /// Seed 420: words of thread 0 as the digests' source has them, for numbers that lie a launch's threads apart.
+    #[test]
+    fn uniform_numbers_and_words() {
+        let (x, threads) = (x(), 256 * 1056);
+        let words = [0xf013_1b4a, 0x5be1_aed7, 0xa188_190a, 0xffb8_c46a];
+        for (lane, word) in words.into_iter().enumerate() {
+            assert_eq!(x.word(lane as u64 * threads), word);
+        }
+        assert_eq!(x.word(4 * threads), 0x9da0_0a99);
+        assert_ne!(x.word(1), words[1], "a thread's numbers are not neighbours");
+        for (word, number) in [
+            (words[0], 0x3f70_131b),
+            (words[2], 0x3f21_8819),
+            (0, 0x2f00_0000),
+            (0xffff_ff7f, 0x3f7f_ffff),
+            (0xffff_ff80, 0),
+            (u32::MAX, 0),
+        ] {
+            assert_eq!(uniform(Natively::new(), word), number, "{word:08x}");
+            assert_eq!(uniform(Exactly, word), number, "{word:08x}");
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Operands that torch drew on a GPU, and what a program made of them.
 
-use super::randn::{Randn, silu};
-use super::{Arith, Natively, negated, with_fma};
+use super::randn::{Randn, silu, uniform};
+use super::{Arith, Natively, ONE, negated, with_fma};
 use crate::num::{Format, Rounding, result_code};
-use tcverify_io::generate::{Drawn, Pairs, Torch, TorchNumbers};
+use tcverify_io::generate::{Drawn, Law, Pairs, Torch, TorchNumbers};
 
 /// The numbers of torch's generator on a GPU.
 pub const TORCH: Drawn<'static> = Some(&OnGpu);
@@ -25,14 +25,25 @@ impl TorchNumbers for OnGpu {
         let draw = |offset| Randn::new(torch.seed, offset, torch.sms, elements);
         let (numbers, others) = (draw(torch.offset), torch.silu_times.map(draw));
         let arith = Natively::new();
+        let [low, high] = torch.bounds.map(i32::from);
+        let drawn = |numbers: Randn, index: usize| match torch.law {
+            Law::Normal => numbers.at(arith, index as u64),
+            Law::Uniform | Law::UniformOfFormat => uniform(arith, numbers.word(index as u64)),
+            Law::Integers => {
+                let more = numbers.word(index as u64) % (high - low) as u32;
+                ((low + more as i32) as f32).to_bits()
+            }
+        };
         let number = |index: usize| {
-            let z = numbers.at(arith, index as u64);
+            let z = drawn(numbers, index);
             let z = torch.times.map_or(z, |factor| arith.mul(z, factor));
             match others {
                 None => z,
-                Some(others) => arith.mul(silu(z), others.at(arith, index as u64)),
+                Some(others) => arith.mul(silu(z), drawn(others, index)),
             }
         };
+        // The code that a 1 would have.
+        let never = (torch.law == Law::UniformOfFormat).then(|| rounded(ONE, format));
         with_fma(|| {
             for (at, bytes) in payload.chunks_exact_mut(width).enumerate() {
                 let pairs = torch.pairs.filter(|_| at % columns % 2 == 1);
@@ -43,7 +54,10 @@ impl TorchNumbers for OnGpu {
                     Some(Pairs::Negated) => negated(number),
                     Some(Pairs::Plus(more)) => arith.add(number, more),
                 };
-                let code = rounded(number, format);
+                let code = match rounded(number, format) {
+                    code if Some(code) == never => 0,
+                    code => code,
+                };
                 bytes.copy_from_slice(&code.to_le_bytes()[..width]);
             }
         });
@@ -55,6 +69,7 @@ fn rounded(number: u32, format: Format) -> u64 {
     match format {
         Format::Bf16 => u64::from((number + 0x7fff + (number >> 16 & 1)) >> 16),
         Format::Fp32 => number.into(),
+        Format::Int8 => u64::from(f32::from_bits(number) as i8 as u8),
         _ => result_code(Format::Fp32, number.into(), format, Rounding::NearestEven),
     }
 }
@@ -126,5 +141,56 @@ mod tests {
             0xbb92, 0xbb92, 0x3b93, 0x3b93, 0xbba2, 0xbba1, 0xbaea, 0xbae9,
         ];
         assert_eq!(codes(&plus, Format::Bf16), expected);
+    }
+
+    fn all(text: &str, format: Format) -> Vec<u64> {
+        let spec = Spec::parse(text).unwrap().unwrap();
+        assert_eq!(spec.to_string(), text);
+        let tensor = spec.tensor(format, Role::A, &Memory::default(), TORCH);
+        let tensor = tensor.unwrap();
+        let planes = tensor.planes();
+        (0..4000)
+            .map(|column| planes.plane(0).code(0, column))
+            .collect()
+    }
+
+    /// A tensor of BF16 is drawn without ones; one of FP32 has some once it is rounded.
+    #[test]
+    fn a_tensor_of_the_format_has_no_ones() {
+        let text = "generate:torch-cuda-rand:420:0:132:31x14336";
+        let rounded = all(text, Format::Bf16);
+        let drawn = all(
+            "generate:torch-cuda-rand-of-format:420:0:132:31x14336",
+            Format::Bf16,
+        );
+        assert_eq!(rounded[0], 0x3f70);
+        let ones = rounded.iter().zip(&drawn).filter(|(one, zero)| {
+            assert!(one == zero || (**one, **zero) == (0x3f80, 0));
+            one != zero
+        });
+        assert!(ones.count() > 0);
+    }
+
+    /// Remainders, of INT8 and of BF16; not the words' upper parts.
+    #[test]
+    fn integers_are_remainders() {
+        let text = "generate:torch-cuda-randint:-128:127:420:0:132:31x14336";
+        let (bytes, floats) = (all(text, Format::Int8), all(text, Format::Fp32));
+        let words = Randn::new(420, 0, 132, 31 * 14336);
+        let mut upper = 0;
+        for (index, (byte, float)) in bytes.into_iter().zip(floats).enumerate() {
+            let word = words.word(index as u64);
+            let value = i64::from(word) % 255 - 128;
+            assert_eq!((byte as u8).cast_signed(), value as i8);
+            assert_eq!(f32::from_bits(float as u32), value as f32);
+            upper += u32::from(((i64::from(word) * 255) >> 32) - 128 == value);
+        }
+        assert!(upper < 100, "{upper}");
+        let spec = |text: &str| Spec::parse(text).unwrap().unwrap();
+        let wide = spec("generate:torch-cuda-randint:-129:5:420:0:132:2x2");
+        assert!(wide.takes(Format::Int8, TORCH).is_err());
+        let steps = spec("generate:torch-cuda-randint:0:5:420:0:132:2x2:times-3f000000");
+        assert!(steps.takes(Format::Int8, TORCH).is_err());
+        assert!(steps.takes(Format::Bf16, TORCH).is_ok());
     }
 }

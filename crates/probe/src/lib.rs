@@ -35,4 +35,4 @@ use tcverify_num::random;
 use tcverify_tensor as tensor;
 
 pub use replay::Prepared;
-pub use suite::{Case, Suite};
+pub use suite::{Case, Suite, Tag};

@@ -247,7 +247,9 @@ class capture(_dispatcher.Listener):
         """The request, with tensors in place of arrays."""
         outer = _dispatcher.simulation()
         case: dict[str, Any] = {**(outer.fields if outer else {}), **self._fields}
-        case = {"arch": self._gpu(found.a), **case, **_products.formats(found), **found.fields}
+        own = outer.by_dtype.get(found.a.dtype) if outer else None
+        own = {**own, **self._fields} if own is not None else None
+        case = _products.request(found, self._gpu(found.a), case, own)
         for name, tensor in {"a": found.a, "b": found.b, **found.arrays}.items():
             if type_name(tensor) not in NAMES:
                 raise Refused(f"{tensor.dtype} is not stored")

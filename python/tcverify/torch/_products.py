@@ -37,7 +37,7 @@ def common(fields: Mapping[str, Any]) -> dict[str, Any]:
 
     :raises ValueError: if one is among them that differs from product to product.
     """
-    return _recorder.common(fields, _OWN, "tensors of each product (FP32 is TF32 where torch.backends.cuda.matmul.allow_tf32 is set)")
+    return _recorder.common(fields, _OWN, "tensors of each product (FP32 is TF32 where torch.backends.cuda.matmul lets it be)")
 
 
 def _number(value: Any) -> Any:
@@ -202,8 +202,26 @@ def opens(func: Any) -> bool:
     return isinstance(func, torch._ops.OpOverload) and _dispatcher.composite(func.name())
 
 
+def request(found: ProductRequest, arch: str, fields: Mapping[str, Any], own: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The fields of a product on a GPU, from those for all products, and those of its type of operands, which go first."""
+    if own is None:
+        return {"arch": arch, **fields, **formats(found), **found.fields}
+    return {**fields, **whole_formats(found), **found.fields, "arch": arch, **own}
+
+
 def formats(found: ProductRequest) -> dict[str, Any]:
     """The fields that say formats, and for FP32 the unit: tensor cores take TF32, and only if torch lets them."""
+    fields = whole_formats(found)
+    if found.a.dtype == torch.float32 and "dtype" not in found.fields:
+        if _takes_tf32():
+            fields["dtype"] = "tf32"
+        else:
+            fields.update(arch="ieee-fma", dtype="fp32")
+    return fields
+
+
+def whole_formats(found: ProductRequest) -> dict[str, Any]:
+    """The fields that say formats: of FP32 numbers with all of their bits."""
     a, b = found.a.dtype, found.b.dtype
     if "dtype" in found.fields:
         # Codes of a format that has no type of one byte.
@@ -212,12 +230,21 @@ def formats(found: ProductRequest) -> dict[str, Any]:
     if a != b:
         fields["dtype_b"] = _name(b)
     if a == torch.float32:
-        if torch.backends.cuda.matmul.allow_tf32:
-            fields["dtype"] = "tf32"
-        else:
-            fields.update(arch="ieee-fma", dtype="fp32")
+        fields["dtype"] = "fp32"
     fields["d_dtype"] = _name(found.result)
     return fields
+
+
+def _takes_tf32() -> bool:
+    """Whether torch lets FP32 products be TF32: newer versions answer by ``fp32_precision`` (none, ieee or tf32)."""
+    matmul = torch.backends.cuda.matmul
+    try:
+        precision = matmul.fp32_precision
+    except AttributeError:
+        return bool(matmul.allow_tf32)
+    if precision not in ("none", "ieee", "tf32"):
+        raise Refused(f"torch.backends.cuda.matmul.fp32_precision is {precision!r}; by_dtype= of simulate names its schedule")
+    return bool(precision == "tf32")
 
 
 def _name(dtype: torch.dtype) -> str:

@@ -25,7 +25,9 @@ class simulate(_dispatcher.Listener):
 
     ``schedule`` and the other fields of a request (docs/request.md) hold for all products whose operation names
     none itself: ``_scaled_mm`` has one, and ``addmm`` with a matrix C, ``alpha`` or ``beta``. FP32 products are
-    TF32 where ``torch.backends.cuda.matmul.allow_tf32`` is set, else chains of IEEE fused multiply-adds. Attention
+    TF32 where ``torch.backends.cuda.matmul`` lets them be (``fp32_precision``, ``allow_tf32``), else chains of IEEE
+    fused multiply-adds. ``by_dtype`` has fields for products of one type of operands, such as an emulation that a
+    library does by itself: ``by_dtype={torch.float32: {"schedule": "cutlass-bf16x9"}}``. They go before all others. Attention
     is decomposed into its products, convolutions are implicit GEMMs. An operation that is not known to contain no product,
     and whose products are not seen, is refused, in other threads, too, or left to torch with ``hidden="torch"``;
     :attr:`hidden_calls` counts those. Compiled functions run eagerly, and are compiled again afterwards.
@@ -40,10 +42,12 @@ class simulate(_dispatcher.Listener):
         arch: str = "h100",
         *,
         hidden: Literal["refuse", "torch"] = "refuse",
+        by_dtype: Mapping[torch.dtype, tcverify.CheckFields] | None = None,
         **fields: Unpack[tcverify.CheckFields],
     ) -> None:
         self.arch = arch
         self.fields: Mapping[str, Any] = _products.common(fields)
+        self.by_dtype = {dtype: _products.common(own) for dtype, own in (by_dtype or {}).items()}
         self.hidden = hidden
         #: Calls of operations whose products torch computed.
         self.hidden_calls: Counter[str] = Counter()
@@ -80,7 +84,7 @@ class simulate(_dispatcher.Listener):
 
     def request(self, found: ProductRequest) -> dict[str, Any]:
         """The fields of a product's request."""
-        return {"arch": self.arch, **self.fields, **_products.formats(found), **found.fields}
+        return _products.request(found, self.arch, self.fields, self.by_dtype.get(found.a.dtype))
 
     def called(self, func: Any, args: Any, kwargs: Any, run: _dispatcher.Run) -> Any:
         named = isinstance(func, str)

@@ -10,7 +10,7 @@ use crate::random::{GOLDEN, mix};
 use crate::role::Role;
 use crate::tensor::{Tensor, parallel};
 use crate::words::{Word as _, words};
-pub use torch::{Drawn, Pairs, Torch, TorchNumbers};
+pub use torch::{Drawn, Law, Pairs, Torch, TorchNumbers};
 
 /// What a path begins with that names a generated operand instead of a file.
 pub const PREFIX: &str = "generate:";
@@ -77,33 +77,31 @@ impl Spec {
     }
 
     /// Reads `generate:SEED:CLASS:SHAPE`, such as `generate:7:normal:4096x4096`, or
-    /// `generate:torch-cuda-randn:SEED:OFFSET:SMS:SHAPE` with steps behind it. `None` if the text does not begin like one.
+    /// `generate:torch-cuda-randn:SEED:OFFSET:SMS:SHAPE` (`rand`, `randint:LOW:HIGH`) with steps behind it. `None` if the text does not begin like one.
     pub fn parse(text: &str) -> Option<Result<Spec, String>> {
         let rest = text.strip_prefix(PREFIX)?;
-        let (read, form) = match rest.split(':').collect::<Vec<_>>()[..] {
-            [torch::WORD, ref parts @ ..] => (
-                Spec::parse_torch(parts),
+        let (read, form) = match rest.strip_prefix(torch::WORD) {
+            Some(rest) => (
+                Spec::parse_torch(&rest.split(':').collect::<Vec<_>>()),
                 "torch-cuda-randn:SEED:OFFSET:SMS:ROWSxCOLUMNS",
             ),
-            _ => (Spec::parse_rest(rest), "SEED:CLASS:ROWSxCOLUMNS"),
+            None => (Spec::parse_rest(rest), "SEED:CLASS:ROWSxCOLUMNS"),
         };
         Some(read.map_err(|reason| format!("{text}: {reason}; expected {PREFIX}{form}")))
     }
 
     fn parse_torch(parts: &[&str]) -> Result<Spec, String> {
-        let [seed, offset, sms, shape, steps @ ..] = parts else {
-            return Err(format!(
-                "it has {} parts after the name, not four",
-                parts.len()
-            ));
+        let before = if parts[0] == "randint" { 6 } else { 4 };
+        let Some((before, [shape, steps @ ..])) = parts.split_at_checked(before) else {
+            return Err(format!("it has {} parts, and no shape", parts.len()));
         };
-        let torch = Torch::parse([seed, offset, sms], steps)?;
-        let spec = Spec {
-            shape: shape_of(shape)?,
+        let torch = Torch::parse(before, steps)?;
+        let shape = shape_of(shape)?;
+        torch.check(shape.iter().product())?;
+        Ok(Spec {
+            shape,
             numbers: Numbers::Torch(torch),
-        };
-        Torch::check(spec.elements())?;
-        Ok(spec)
+        })
     }
 
     fn parse_rest(text: &str) -> Result<Spec, String> {
@@ -129,9 +127,9 @@ impl Spec {
     /// # Errors
     /// Which formats it has, or that nobody draws them.
     pub fn takes(&self, format: Format, drawn: Drawn) -> Result<(), String> {
-        match self.numbers {
+        match &self.numbers {
             Numbers::Class(..) => Ok(()),
-            Numbers::Torch(_) => Torch::takes(format, drawn),
+            Numbers::Torch(torch) => torch.takes(format, drawn),
         }
     }
 
@@ -365,7 +363,7 @@ mod tests {
             ("generate:1:normal:2x0", "shape"),
             ("generate:1:normal:99999999999x99999999999", "elements"),
             ("generate:1:normal:70000x70000", "elements"),
-            ("generate:torch-cuda-randn:1:0:132", "four"),
+            ("generate:torch-cuda-randn:1:0:132", "parts"),
             ("generate:torch-cuda-randn:1:2:132:2x2", "offset"),
             ("generate:torch-cuda-randn:1:0:0:2x2", "SMs"),
             ("generate:torch-cuda-randn:1:0:132:4", "shape"),
@@ -376,6 +374,19 @@ mod tests {
                 "finite",
             ),
             ("generate:torch-cuda-randn:1:0:132:2x2:halved", "step"),
+            (
+                "generate:torch-cuda-rand-of-format:1:0:132:2x2:pairs-negated",
+                "no steps",
+            ),
+            ("generate:torch-cuda-randint:1:0:132:2x2", "parts"),
+            ("generate:torch-cuda-randint:0:1.5:1:0:132:2x2", "bound"),
+            ("generate:torch-cuda-randint:0:32768:1:0:132:2x2", "bound"),
+            ("generate:torch-cuda-randint:3:3:1:0:132:2x2", "below"),
+            (
+                "generate:torch-cuda-randint:0:9:1:0:132:16384x16384",
+                "parts",
+            ),
+            ("generate:torch-cuda-randperm:1:0:132:2x2", "randint"),
             (
                 "generate:torch-cuda-randn:1:0:132:2x2:pairs-negated:times-3f800000",
                 "late",

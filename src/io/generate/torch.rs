@@ -1,8 +1,9 @@
-//! Operands that torch drew on a GPU: `torch.randn` on CUDA, and what a program made of it.
+//! Operands that torch drew on a GPU: `torch.randn`, `rand` and `randint` on CUDA, and what a program made of them.
 
 use std::fmt;
 
 use crate::num::Format;
+use crate::words::{Word as _, words};
 
 /// Who draws numbers as torch does on a GPU.
 pub trait TorchNumbers: fmt::Debug + Sync {
@@ -23,12 +24,15 @@ pub type Drawn<'a> = Option<&'a dyn TorchNumbers>;
 /// The most elements: torch draws a larger tensor in parts, each of which takes the generator anew.
 const MAX_ELEMENTS: usize = (1 << 29) - 1;
 
-/// What comes in place of a class.
-pub const WORD: &str = "torch-cuda-randn";
+/// What comes in place of a class, before the name of torch's function.
+pub const WORD: &str = "torch-cuda-";
 
 /// `torch-cuda-randn:SEED:OFFSET:SMS`, and steps behind the shape, which follow in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Torch {
+    pub law: Law,
+    /// Of integers: the least, and what is above the greatest.
+    pub bounds: [i16; 2],
     pub seed: u64,
     /// Of the generator: 0 after `manual_seed`, a multiple of 4.
     pub offset: u64,
@@ -39,6 +43,20 @@ pub struct Torch {
     /// `silu-times-OFFSET`: silu of the number, times one that is drawn from this offset.
     pub silu_times: Option<u64>,
     pub pairs: Option<Pairs>,
+}
+
+words! {
+    /// The function that draws.
+    pub enum Law {
+        /// From a bell curve.
+        Normal = "randn",
+        /// From 0 on, below 1.
+        Uniform = "rand",
+        /// A tensor of the format itself, in which what rounds to 1 is 0.
+        UniformOfFormat = "rand-of-format",
+        /// With bounds: integers from LOW on, below HIGH.
+        Integers = "randint",
+    }
 }
 
 /// What odd columns are, of the number left of them.
@@ -52,7 +70,19 @@ pub enum Pairs {
 
 impl Torch {
     /// Reads what is between the word and the shape, and behind that.
-    pub fn parse([seed, offset, sms]: [&str; 3], steps: &[&str]) -> Result<Torch, String> {
+    pub fn parse(parts: &[&str], steps: &[&str]) -> Result<Torch, String> {
+        let law = Law::of_word(parts[0]).ok_or("torch has randn, rand, rand-of-format, randint")?;
+        let integer = |text: &str| text.parse().map_err(|_| format!("{text:?} is no bound"));
+        let (bounds, drawn) = match (law, &parts[1..]) {
+            (Law::Integers, [low, high, drawn @ ..]) => ([integer(low)?, integer(high)?], drawn),
+            (_, drawn) => ([0, 1], drawn),
+        };
+        let &[seed, offset, sms] = drawn else {
+            return Err("it lacks parts before the shape".into());
+        };
+        if bounds[0] >= bounds[1] || (law == Law::UniformOfFormat && !steps.is_empty()) {
+            return Err("LOW must be below HIGH, and rand-of-format has no steps".into());
+        }
         let number = |text: &str| text.parse::<u64>().ok();
         let seed =
             number(seed).ok_or_else(|| format!("{seed:?} is not a seed (a number below 2^64)"))?;
@@ -64,6 +94,8 @@ impl Torch {
         };
         let sms: Option<u32> = sms.parse().ok().filter(|sms| (1..=4096).contains(sms));
         let mut torch = Torch {
+            law,
+            bounds,
             seed,
             offset: four(offset)?,
             sms: sms.ok_or("the number of SMs must be 1 to 4096")?,
@@ -108,25 +140,31 @@ impl Torch {
         Ok(torch)
     }
 
-    /// The shape between them, and the formats that torch draws.
-    pub fn check(elements: usize) -> Result<(), String> {
-        if elements > MAX_ELEMENTS {
+    /// Whether torch draws so many at once. It writes integers of 8 bytes.
+    pub fn check(&self, elements: usize) -> Result<(), String> {
+        let most = MAX_ELEMENTS >> u32::from(self.law == Law::Integers);
+        if elements > most {
             return Err(format!(
-                "it has more than {MAX_ELEMENTS} elements, which torch draws in parts"
+                "it has more than {most} elements, which torch draws in parts"
             ));
         }
         Ok(())
     }
 
-    pub fn takes(format: Format, drawn: Drawn) -> Result<(), String> {
+    /// Whether there are numbers of a format.
+    pub fn takes(&self, format: Format, drawn: Drawn) -> Result<(), String> {
         if drawn.is_none() {
             return Err(format!(
-                "this program draws no numbers as torch does ({WORD})"
+                "this program draws no numbers as torch does ({WORD}*)"
             ));
         }
+        let bytes = self.law == Law::Integers && matches!(self.bounds, [-128..=127, -127..=128]);
         match format {
             Format::Fp32 | Format::Fp16 | Format::Bf16 => Ok(()),
-            other => Err(format!("{WORD} gives fp32, fp16 or bf16, not {other}")),
+            Format::Int8 if bytes && self.steps().is_empty() => Ok(()),
+            other => Err(format!(
+                "{WORD}* gives fp32, fp16, bf16 (randint without steps, to 127: int8), not {other}"
+            )),
         }
     }
 }
@@ -134,7 +172,11 @@ impl Torch {
 impl fmt::Display for Torch {
     /// What is between the prefix and the shape.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{WORD}:{}:{}:{}", self.seed, self.offset, self.sms)
+        write!(f, "{WORD}{}", self.law.word())?;
+        if self.law == Law::Integers {
+            write!(f, ":{}:{}", self.bounds[0], self.bounds[1])?;
+        }
+        write!(f, ":{}:{}:{}", self.seed, self.offset, self.sms)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Measured features agree with what papers state.
 
+use half::f16;
 use tcverify::emu::step::Step;
 use tcverify::emu::{Arithmetic, Catalogue};
 use tcverify::num::Format::{self, *};
 use tcverify::probe::features::features;
-use tcverify::probe::replay;
+use tcverify::probe::{Case, Tag, replay};
 
 use super::machine::{arithmetic, suite};
 
@@ -104,6 +105,7 @@ fn ampere_and_hopper_as_hawkeye_finds() {
                 ("alignment_bits", bits),        // 5.3
                 ("alignment_rounding", "RZ"),    // 5.4
                 ("product_normalised", "no"),    // 5.5
+                ("subnormal_normalised", "no"),  // 5.6
                 ("rounding", "RZ to 24 bits"),   // 5.7
             ],
         );
@@ -114,6 +116,42 @@ fn ampere_and_hopper_as_hawkeye_finds() {
         Bf16,
         &[("huge_products", "finite"), ("overflow", "Inf")],
     );
+    // 7.2: -132, "for Hopper GPUs, the corresponding number is -133".
+    for format in [Bf16, Tf32] {
+        expect("ampere", format, &[("zero_exponent", "-132")]);
+        expect("hopper", format, &[("zero_exponent", "-133")]);
+    }
+    // FP16 has no products so small; its sums of FP16 have.
+    expect("ampere", Fp16, &[("zero_exponent", "-")]);
+    assert_eq!(cell("ampere", Fp16, Fp16, "zero_exponent"), "-20");
+    assert_eq!(cell("hopper", Fp16, Fp16, "zero_exponent"), "-21");
+}
+
+/// Hawkeye, 5.6: a unit that normalises subnormal operands has another row. TF32 has all numbers of FP16, none of
+/// them subnormal.
+#[test]
+fn a_unit_that_normalises_subnormals_looks_different() {
+    for arch in ["volta", "ampere", "hopper"] {
+        let suite = suite(Fp16, Fp16, Fp32);
+        let unit = Catalogue::builtin().find(arch).unwrap();
+        let rule = unit.select(None, [Fp16; 2], Some(Fp32)).unwrap().arithmetic;
+        let normalising = Arithmetic::plain([Tf32; 2], Fp32, rule.step.clone());
+        let wide = |codes: &[u64]| -> Vec<u64> {
+            let wide = |&code: &u64| u64::from(f32::from(f16::from_bits(code as u16)).to_bits());
+            codes.iter().map(wide).collect()
+        };
+        let cases = suite.cases.iter().map(|case| Case {
+            a: wide(&case.a),
+            b: wide(&case.b),
+            ..case.clone()
+        });
+        let cases: Vec<_> = cases.collect();
+        let all = features(&suite, &replay::answers(&normalising, &cases));
+        let cell = |key| &all.iter().find(|f| f.key == key).unwrap().value;
+        assert_eq!(cell("subnormal_normalised"), "yes", "{arch}");
+        assert_eq!(cell("product_normalised"), "no", "{arch}");
+        assert_eq!(measured(&rule, "subnormal_normalised"), "no", "{arch}");
+    }
 }
 
 /// Kinds that no tensor core has: the table tells them apart.
@@ -202,14 +240,22 @@ fn measured(machine: &Arithmetic, key: &str) -> String {
     all.into_iter().find(|f| f.key == key).unwrap().value
 }
 
-/// Products of a step, and the bits below the exponent of a product: a lane of two FP8 products has the exponent
-/// of the larger plus 1. Nothing of other kinds of arithmetic.
-fn constants(step: &Step, format: Format) -> Option<[u32; 2]> {
+/// Products of a step, the bits below the exponent of a product, and the exponent of zeros: a lane of two FP8 products
+/// has the exponent of the larger plus 1. Nothing of other kinds of arithmetic.
+fn constants(step: &Step, format: Format) -> Option<[i32; 3]> {
     match step {
-        Step::Fused(step) => Some([step.group as u32, step.fraction_bits]),
+        Step::Fused(step) => Some([
+            step.group as i32,
+            step.fraction_bits as i32,
+            step.zero_exponent,
+        ]),
         Step::StickyRne(step) => {
-            let lane = u32::from(matches!(format, E4m3 | E5m2) && step.pair.is_some());
-            Some([step.group as u32, step.fraction_bits - lane])
+            let lane = i32::from(matches!(format, E4m3 | E5m2) && step.pair.is_some());
+            Some([
+                step.group as i32,
+                step.fraction_bits as i32 - lane,
+                step.zero_exponent,
+            ])
         }
         _ => None,
     }
@@ -218,7 +264,7 @@ fn constants(step: &Step, format: Format) -> Option<[u32; 2]> {
 /// The table agrees with each model file's constants, or shows nothing; with other constants it has another row.
 #[test]
 fn the_table_has_the_constants_of_the_models() {
-    let (mut shown, mut wrong) = (0, Vec::new());
+    let (mut shown, mut zeros, mut wrong) = (0, 0, Vec::new());
     let mut seen = Vec::new();
     for (architecture, instruction, rule) in Catalogue::builtin().rules() {
         if rule.scale.is_some() || rule.addend.is_some() {
@@ -226,15 +272,20 @@ fn the_table_has_the_constants_of_the_models() {
         }
         for &[a, b] in rule.operands.iter().filter(|[a, b]| a == b) {
             let machine = Arithmetic::plain([a, b], rule.accumulator, rule.step.clone());
-            let Some([group, bits]) = constants(&machine.step, a) else {
+            let Some([group, bits, zero]) = constants(&machine.step, a) else {
                 continue;
             };
             if seen.contains(&machine) {
                 continue;
             }
-            for (key, constant) in [("group", group), ("alignment_bits", bits)] {
+            for (key, constant) in [
+                ("group", group),
+                ("alignment_bits", bits),
+                ("zero_exponent", zero),
+            ] {
                 let cell = measured(&machine, key);
                 shown += u32::from(cell != "-");
+                zeros += u32::from(cell != "-" && key == "zero_exponent");
                 if cell != "-" && cell != constant.to_string() {
                     wrong.push(format!(
                         "{} {} {a} -> {}: {key} {cell}, the model has {constant}",
@@ -246,7 +297,10 @@ fn the_table_has_the_constants_of_the_models() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(shown > 40, "only {shown} cells");
+    assert!(
+        shown > 120 && zeros > 6,
+        "only {shown} cells, {zeros} of zeros"
+    );
 }
 
 /// Vortex adds FP8 products in pairs; GPGPU-Sim cuts to FP16; Arm rounds each pair.
@@ -261,10 +315,13 @@ fn what_cancels_in_a_lane_hides_nothing() {
                 ("order", "neighbours first, then aligned"),
                 ("addend", "with the products"),
                 ("alignment_bits", "23"),
+                ("alignment_rounding", "RZ"),
                 ("adder_width", "30"),
             ],
         );
     }
+    // Its E4M3 has infinities where others have 256 to 448, and the suite's largest products are made of those.
+    expect("vortex-drl", E4m3, &[("alignment_rounding", "-")]);
     expect("gpgpu-sim", Fp16, &[("rounding", "RZ to 11 bits, then C")]);
     for instruction in ["arm/bfdot", "arm/bfmmla", "arm/bfdot-ebf-rz"] {
         let cells = [
@@ -286,21 +343,47 @@ fn what_cancels_in_a_lane_hides_nothing() {
 #[test]
 fn a_wrong_model_has_another_row() {
     let wrong = [
-        ("vortex-tfr", E4m3, "alignment_bits", "23", "24"),
-        ("vortex-tfr", E4m3, "adder_width", "30", "31"),
-        ("vortex-tfr", Tf32, "alignment_bits", "24", "25"),
-        ("ampere", Fp16, "alignment_bits", "24", "25"),
+        ("vortex-tfr", E4m3, Fp32, "alignment_bits", "23", "24"),
+        ("vortex-tfr", E4m3, Fp32, "adder_width", "30", "31"),
+        ("vortex-tfr", Tf32, Fp32, "alignment_bits", "24", "25"),
+        ("ampere", Fp16, Fp32, "alignment_bits", "24", "25"),
+        ("ampere", Bf16, Fp32, "zero_exponent", "-132", "-131"),
+        ("hopper", Bf16, Fp32, "zero_exponent", "-133", "-132"),
+        ("hopper", Fp16, Fp16, "zero_exponent", "-21", "-20"),
     ];
-    for (arch, format, key, right, other) in wrong {
+    for (arch, format, accumulator, key, right, other) in wrong {
         let arch = Catalogue::builtin().find(arch).unwrap();
-        let choice = arch.select(None, [format; 2], Some(Fp32)).unwrap();
+        let choice = arch.select(None, [format; 2], Some(accumulator)).unwrap();
         let mut machine = choice.arithmetic.clone();
         assert_eq!(measured(&machine, key), right);
         match &mut machine.step {
+            Step::Fused(step) if key == "zero_exponent" => step.zero_exponent += 1,
             Step::Fused(step) => step.fraction_bits += 1,
             Step::StickyRne(step) => step.fraction_bits += 1,
             step => panic!("{step:?}"),
         }
         assert_eq!(measured(&machine, key), other, "{format} {key}");
     }
+}
+
+/// A lane rounded to nearest: three quarters of the last bit leave all of it.
+#[test]
+fn a_lane_that_is_rounded_has_another_row() {
+    let arch = Catalogue::builtin().find("vortex-tfr").unwrap();
+    let machine = arch.select(None, [E4m3; 2], Some(Fp32)).unwrap().arithmetic;
+    let suite = suite(E4m3, E4m3, Fp32);
+    let mut answers = replay::answers(&machine, &suite.cases);
+    let answer = |tag: Tag| answers[suite.find(tag).unwrap()];
+    let last = ["apart", "apart-negative"].map(|name| answer(Tag(name, 1, 23)));
+    assert_eq!(last.map(|code| code & 0x7f_ffff), [0; 2]);
+    let rounding = |answers: &[u64]| {
+        let mut all = features(&suite, answers).into_iter();
+        let row = all.find(|f| f.key == "alignment_rounding");
+        row.unwrap().value
+    };
+    assert_eq!(rounding(&answers), "RZ");
+    for (name, code) in ["apart", "apart-negative"].into_iter().zip(last) {
+        answers[suite.find(Tag(name, 3, 24)).unwrap()] = code;
+    }
+    assert_eq!(rounding(&answers), "RNE");
 }

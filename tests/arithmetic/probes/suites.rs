@@ -155,7 +155,7 @@ fn senseless_answers_have_features() {
                     }
                 })
                 .collect();
-            let rows = if suite.integers() { 6 } else { 22 };
+            let rows = if suite.integers() { 6 } else { 24 };
             assert_eq!(features(&suite, &answers).len(), rows);
         }
     }

@@ -199,6 +199,54 @@ fn c_and_d_of_two_formats() {
         .refuses(&["K=17 needs chaining", "takes 16 k", "cannot feed its C"]);
 }
 
+/// No published result of a V100 has C and D of two formats: an FP16 C starts sums of FP32 as the number it is, and an
+/// FP32 C that FP16 lacks is refused.
+#[test]
+fn volta_with_c_and_d_of_two_formats() {
+    let folder = Folder::new();
+    let half = |code: u16| code.to_le_bytes().to_vec();
+    for (name, code) in [
+        ("a", 0x3c01),
+        ("b", 0x3c01),
+        ("c16", 0x3c00),
+        ("d16", 0x4001),
+    ] {
+        folder.save(
+            &format!("{name}.npy"),
+            &Npy::new("<f2", &[1, 1], half(code)),
+        );
+    }
+    // 2 + 2^-9 + 2^-20, which the simulator cuts to FP16 before it adds C.
+    let single = |code: u32| floats(&[f32::from_bits(code)]);
+    for (name, code) in [
+        ("c32", 0x3f80_0000),
+        ("odd", 0x3f80_0008),
+        ("d32", 0x4000_2004),
+    ] {
+        folder.save(
+            &format!("{name}.npy"),
+            &Npy::new("<f4", &[1, 1], single(code)),
+        );
+    }
+    let check = |rest: &str| folder.tcverify(&format!("check --dtype fp16 {rest}"));
+    for c in ["c16", "c32"] {
+        check(&format!(
+            "--arch volta --acc f32 --c {c}.npy a.npy b.npy d32.npy"
+        ))
+        .expect(0);
+        check(&format!(
+            "--arch volta --acc f16 --c {c}.npy a.npy b.npy d16.npy"
+        ))
+        .expect(0);
+    }
+    check("--arch gpgpu-sim --acc f32 --c-dtype f16 --c c16.npy a.npy b.npy d32.npy").expect(1);
+    check("--arch volta --acc f16 --c odd.npy a.npy b.npy d16.npy")
+        .refuses(&["c", "fp16 cannot represent"]);
+    let mixed = check("--arch volta --acc f16 --c-dtype f32 --c odd.npy a.npy b.npy d16.npy");
+    let mixed = mixed.expect(2).stderr;
+    assert!(mixed.contains("fp16 accumulation and C of fp32"), "{mixed}");
+}
+
 /// Checkpoints store scales without a sign as E4M3: the same numbers are read, and a negative one is none of them.
 #[test]
 fn scales_without_a_sign_may_be_stored_as_e4m3() {

@@ -7,6 +7,7 @@ pub const TELLS: &str = "fraction bits, rounding of alignment";
 
 pub fn write(set: &mut SuiteBuilder) {
     let big = set.big;
+    let shared = set.a.bytes() == 1 && set.b.bytes() == 1;
     let reach = big - set.lowest_product().max(set.lowest_result());
     for d in 1..=reach.min(70) {
         for (m, e) in [(1u64, big - d), (3, big - d - 1), (5, big - d - 2)] {
@@ -34,6 +35,17 @@ pub fn write(set: &mut SuiteBuilder) {
                 .product(4, negative, m, e)
                 .tag(far, m as i32, d)
                 .done();
+                let apart = if negative { "apart-negative" } else { "apart" };
+                // Three quarters and negative terms only where lanes of two may cancel before the alignment.
+                if m == 3 && shared {
+                    set.case(format!(
+                        "2^{big} at k = 0, -2^{big} at k = 2, {small} at k = 5"
+                    ))
+                    .cancelling(0, 2, big)
+                    .product(5, negative, m, e)
+                    .tag(apart, m as i32, d)
+                    .done();
+                }
                 if m != 1 {
                     continue;
                 }
@@ -53,7 +65,7 @@ pub fn write(set: &mut SuiteBuilder) {
                     ))
                     .cancelling(i, j, big)
                     .product(k, negative, m, e)
-                    .tag_if((i, negative) == (0, false), "apart", m as i32, d)
+                    .tag_if(i == 0 && (shared || !negative), apart, m as i32, d)
                     .done();
                 }
             }

@@ -49,13 +49,15 @@ pub fn write(set: &mut SuiteBuilder) {
             continue;
         }
         let one = 1u64 << format.ignored_bits();
-        for up in [0, 8, other.max_exponent()] {
-            let up_to = up.min(other.max_exponent());
-            let Some(y) = code(other, false, 1, up_to) else {
+        let most = other.max_exponent();
+        let mut ups = vec![0, most.min(8), most];
+        ups.dedup();
+        for up in ups {
+            let Some(y) = code(other, false, 1, up) else {
                 continue;
             };
             for d in (1..50).step_by(2) {
-                let value = lowest(format) + up_to;
+                let value = lowest(format) + up;
                 let place = |x: u64| if side == 0 { (x, y) } else { (y, x) };
                 set.case(format!(
                     "a subnormal times 2^{up} and its negative, and 2^{}: is the product \
@@ -65,6 +67,7 @@ pub fn write(set: &mut SuiteBuilder) {
                 .codes(0, place(one))
                 .codes(1, place(one | format.sign_mask()))
                 .product(2, false, 1, value - d)
+                .tag_if(up == most, "subnormal-factor", side, d)
                 .done();
             }
         }

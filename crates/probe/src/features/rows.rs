@@ -1,11 +1,13 @@
 //! The table of floating-point numbers. One function a row.
 
+use std::cmp::Ordering;
+
 use super::{Answers, Row};
 use crate::builder::{K, Tag};
 use crate::num::{Class, Format};
 use crate::number::lowest;
 
-pub(super) const ROWS: [Row; 22] = [
+pub(super) const ROWS: [Row; 24] = [
     ("subnormals_in", "subnormal A and B", subnormals_in),
     ("subnormals_c", "subnormal C", subnormals_c),
     ("subnormals_out", "subnormal results", subnormals_out),
@@ -23,6 +25,16 @@ pub(super) const ROWS: [Row; 22] = [
         "product_normalised",
         "products normalised",
         product_normalised,
+    ),
+    (
+        "subnormal_normalised",
+        "subnormals normalised",
+        subnormal_normalised,
+    ),
+    (
+        "zero_exponent",
+        "least exponent of alignment",
+        zero_exponent,
     ),
     (
         "sum_normalised",
@@ -274,7 +286,7 @@ fn depth_at(x: &Answers) -> Option<(i32, &'static str, &'static str)> {
     let beside: &[_] = match adding(x)? {
         Adding::Aligned => &[("depth", "depth-negative"), ("far", "far-negative")],
         // Large terms of two lanes: those of one lane cancel before the alignment.
-        Adding::Pairs if !small_c_survives(x, 2)? => &[("apart", "")],
+        Adding::Pairs if !small_c_survives(x, 2)? => &[("apart", "apart-negative")],
         _ => return None,
     };
     beside.iter().find_map(|&(name, negative)| {
@@ -330,6 +342,63 @@ fn product_normalised(x: &Answers) -> Option<String> {
     kept(deepest + 1)?;
     // 2.25 has the exponent 1 once normalised, so one bit fewer fits below.
     Some(if deepest >= plain { "no" } else { "yes" }.into())
+}
+
+/// Hawkeye, 5.6, with products that cancel: an operand of one bit, the last of its format, whose product has the
+/// exponent of the smallest normal number, or of its value once it is normalised.
+fn subnormal_normalised(x: &Answers) -> Option<String> {
+    let bits = depth(x).filter(|_| adding(x) == Some(Adding::Aligned))?;
+    let mut kept = Vec::new();
+    for (side, format) in [(0, x.suite.a), (1, x.suite.b)] {
+        let unnormalised = bits - format.fraction_bits() as i32;
+        for (_, d, code) in x
+            .all("subnormal-factor")
+            .into_iter()
+            .filter(|c| c.0 == side)
+        {
+            let counts = !is_zero(x.format(), code);
+            // Flushed operands leave every term.
+            if d > unnormalised.max(0) && d <= bits {
+                kept.push(counts);
+            } else if counts != (d <= unnormalised) {
+                return None;
+            }
+        }
+    }
+    match (kept.first()?, kept.iter().all(|k| *k == kept[0])) {
+        (true, true) => Some("yes".into()),
+        (false, true) => Some("no".into()),
+        (_, false) => None,
+    }
+}
+
+/// Hawkeye, 7.2: the last term that changes the smallest results lies the alignment's bits below the least exponent to
+/// which terms are aligned.
+fn zero_exponent(x: &Answers) -> Option<String> {
+    let bits = depth(x).filter(|_| addend(x).as_deref() == Some("with the products"))?;
+    if largest_first(x)? != "aligned to the largest" {
+        return None;
+    }
+    let result = lowest(x.format());
+    // Half of the last bit and a term more, which is no tie; two units of it and a term less, which is cut. What a
+    // result is if the term is lost.
+    let probes = [(-1, 0, 0.0), (1, 1000, 2f64.powi(result + 1))];
+    let counts = |(above, signs, without): (i32, i32, f64), d| {
+        Some(x.number("zero_exponent", d, above + signs)? != without)
+    };
+    let probe = probes.into_iter().find(|p| counts(*p, 2) == Some(true))?;
+    let seen: Vec<bool> = (1..=60).map_while(|d| counts(probe, d)).collect();
+    let last = seen.iter().position(|counts| !counts)?;
+    if seen[last..].contains(&true) {
+        return None;
+    }
+    let largest = result + probe.0;
+    let least = largest - last as i32 + bits;
+    match least.cmp(&largest) {
+        Ordering::Greater => Some(least.to_string()),
+        Ordering::Equal => Some(format!("at most {least}")),
+        Ordering::Less => None,
+    }
 }
 
 fn sum_normalised(x: &Answers) -> Option<String> {
