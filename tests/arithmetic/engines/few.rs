@@ -166,3 +166,55 @@ fn ordinary_numbers_are_the_kernels_own() {
     }
     assert!(seen >= 20, "{seen}");
 }
+
+/// A negative product that is as good as zero beside another still counts minus one.
+#[test]
+fn a_product_far_below_another_counts() {
+    let mut seen = 0;
+    for model in all() {
+        let arithmetic = &model.arithmetic;
+        let formats = [arithmetic.a, arithmetic.b, arithmetic.accumulator];
+        let floored = matches!(arithmetic.step, Step::FlooredPairs(_));
+        if !model.name.starts_with("rdna")
+            || !floored
+            || formats[0] != Format::Bf16
+            || formats[2] != Format::Fp32
+        {
+            continue;
+        }
+        // 2^60 times 2^40, and -2^-38 times 2^-38.
+        let (a, b) = ([0x5d80, 0xac80], [0x5380, 0x2c80]);
+        let shape = Shape::new(4, 33, 2);
+        let a = a.repeat(4);
+        let b: Vec<u64> = b.into_iter().flat_map(|b| [b; 33]).collect();
+        for engine in engines() {
+            let d = product(&model, engine, shape, &a, &b, None);
+            assert_eq!(d, [0x717f_ffff; 132], "{engine:?} {}", model.name);
+            seen += 1;
+        }
+    }
+    assert!(seen >= 6, "{seen}");
+}
+
+/// In a chain that flushes, nothing is left of a C whose last bits lie below all normal numbers.
+#[test]
+fn what_chains_leave_of_c_is_flushed() {
+    let mut seen = 0;
+    for model in models::catalogue().into_iter().chain(models::ordered(60)) {
+        let Step::OrderedFma(step) = &model.arithmetic.step else {
+            continue;
+        };
+        if model.arithmetic.a != Format::Bf16 || !step.flush {
+            continue;
+        }
+        // -2^-112, and as much of C, which has one bit more: 2^-135.
+        let shape = Shape::new(4, 33, 1);
+        let (a, b, c) = ([0x2380; 4], [0xa380; 33], [0x0780_0001; 132]);
+        for engine in engines() {
+            let d = product(&model, engine, shape, &a, &b, Some(&c));
+            assert_eq!(d, [0; 132], "{engine:?} {}", model.name);
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
