@@ -223,7 +223,7 @@ impl FewPlan {
         &self,
         tile: DenseTile<f32, f32>,
     ) {
-        const { assert!(SIZE % 2 == 0) };
+        const { assert!(SIZE.is_multiple_of(2)) };
         // The powers of A's exponents, as A lies.
         let mut powers = Aligned([0f32; (DEPTH + LONGEST) * ROWS]);
         let least = smallest(self.a);
