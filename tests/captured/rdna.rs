@@ -1,10 +1,12 @@
 //! Results captured on AMD's RDNA GPUs: every row of them, and how many rows wrong rules fail on.
 
 use serde_json::{Value, json};
-use tcverify::emu::Arithmetic;
 use tcverify::emu::step::Step;
+use tcverify::emu::{Arithmetic, Engine, Problem, Replay};
+use tcverify::kernels::Platform;
+use tcverify::tensor::Tensor;
 
-use crate::support::case::Case;
+use crate::support::case::{Case, codes};
 use crate::support::say;
 use crate::support::vectors::{RDNA, rdna, replay_all};
 
@@ -12,6 +14,60 @@ use crate::support::vectors::{RDNA, rdna, replay_all};
 fn every_row_is_reproduced() {
     if let Some(cases) = rdna("captured results of RDNA") {
         assert_eq!(replay_all(RDNA, &cases), 4105);
+    }
+}
+
+/// How many captured rows a rule gives otherwise. All rows of a case are one product's, so that vector kernels compute: the
+/// captured results are its diagonal.
+fn differing_on_the_diagonal(case: &Case, arithmetic: &Arithmetic, engine: Engine) -> usize {
+    let (a, b, c, d) = (
+        codes(&case.a),
+        codes(&case.b),
+        codes(&case.c),
+        codes(&case.d),
+    );
+    let n = d.len();
+    let k = a.len() / n;
+    let turned: Vec<u64> = (0..k * n).map(|i| b[i % n * k + i / n]).collect();
+    let of_c = |i: usize| if i % n == i / n { c[i / n] } else { 0 };
+    let c: Vec<u64> = (0..n * n).map(of_c).collect();
+    let a = Tensor::from_codes(arithmetic.a, vec![n, k], &a);
+    let b = Tensor::from_codes(arithmetic.b, vec![k, n], &turned);
+    let c = Tensor::from_codes(arithmetic.accumulator, vec![n, n], &c);
+    let problem = Problem::new(a.planes(), b.planes(), Some(c.planes()));
+    let replay = Replay {
+        problem: problem.expect("the shapes fit"),
+        arithmetic,
+        convert_to: None,
+        engine,
+        kernel: None,
+    };
+    let found = codes(&replay.collect(&|_| {}));
+    (0..n).filter(|i| found[i * n + i] != d[*i]).count()
+}
+
+#[test]
+fn vector_kernels_reproduce_every_row() {
+    let Some(cases) = rdna("captured results of RDNA by vector kernels") else {
+        return;
+    };
+    for platform in Platform::available() {
+        let (mut rows, mut wrong) = (0, 0);
+        for case in &cases {
+            let mut arithmetic = case.choice().arithmetic;
+            assert!(
+                tcverify::kernels::plan(&arithmetic).is_some(),
+                "{}",
+                case.name
+            );
+            let differ = differing_on_the_diagonal(case, &arithmetic, platform.engine());
+            assert_eq!(differ, 0, "{} {}", case.name, platform.name());
+            rows += case.d.len();
+            arithmetic.step = with(&arithmetic.step, json!({"product_bits": 23}));
+            wrong += differing_on_the_diagonal(case, &arithmetic, platform.engine());
+        }
+        assert_eq!(rows, 4105);
+        assert!(wrong > 300, "{}: {wrong} with 23 bits", platform.name());
     }
 }
 

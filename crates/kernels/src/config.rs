@@ -4,6 +4,7 @@ use super::blocks::{BlockKernel, BlockPlan};
 use super::chain::{Chain, ChainPlan};
 use super::dense::DenseKernel;
 use super::double_sums::DoubleDot;
+use super::few::FewPlan;
 use super::group::{FloorPlan, GroupKernel, GroupPlan, StickyPlan};
 use super::half::HalfPlan;
 use super::integers::{IntegerKernel, IntegerPlan};
@@ -40,6 +41,8 @@ pub enum KernelConfig {
     Rounded(RoundedPlan),
     /// IEEE fused multiply-adds in an order of their own (processors).
     Ordered(OrderedPlan),
+    /// A few products at a time, cut to a grid (RDNA).
+    Few(FewPlan),
     /// Exact sums, rounded once.
     Sum(SumPlan),
     Integers(IntegerPlan),
@@ -81,6 +84,7 @@ pub fn with_kernel<W: WithKernel>((plan, platform): (KernelConfig, Platform), wo
             work.with(&DenseKernel { plan, platform })
         }
         KernelConfig::Ordered(plan) => work.with(&DenseKernel { plan, platform }),
+        KernelConfig::Few(plan) => work.with(&DenseKernel { plan, platform }),
         KernelConfig::Sum(plan) => match plan.group {
             Some(group) => {
                 let plan = Sum { plan, group };

@@ -4,7 +4,7 @@
 //!
 //! * `models`: which kernel computes a model, and its constants; no other file knows models. `config`: the kernels there are.
 //! * `driver`: how a product becomes tiles; `tile`: what a kernel offers; `codes`: how it reads a strip of B.
-//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `ordered`, `pairs`, `rounded`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
+//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `ordered`, `pairs`, `rounded`, `half`: IEEE operations. `few`: products cut to grids, a few at a time. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
 //!   used before it has passed a self-test (`selftest`) by awkward numbers.
 //! * `native`: dot products of this processor, which are judged as a GPU's are.
@@ -34,6 +34,8 @@
 //! | `ordered` | an FMA | 32; 16 (Emerald Rapids, two operations per cycle) |
 //! | `pairs` | 1.5: two multiplies, two FMAs, two adds for four products | 21 |
 //! | `rounded`, to odd | for two registers: a multiply, two of an FMA and two of an addition, two tests, a blend | 8 (Emerald Rapids, two operations per cycle) |
+//! | `few`, two products | some 32 for two | 2 (Emerald Rapids, two operations per cycle) |
+//! | `few`, four products | some 48 for four | 2.7 (the same) |
 //! | `half` | an FMA, two ands, subtract, minimum | 13 |
 //! | `integers` | a multiply of pairs and an add, for two products | 32 |
 //! | `slices` | on registers of twice as many products: eleven once, three per phase; per phase and 16 products some 70 on each register of accumulators | 6 in one phase, 2 in four |
@@ -49,6 +51,7 @@ mod decode;
 mod dense;
 mod double_sums;
 mod driver;
+mod few;
 mod group;
 mod half;
 mod integers;
@@ -73,6 +76,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub use blocks::{BlockPlan, BlockStep};
 pub use chain::ChainPlan;
 pub use config::KernelConfig;
+pub use few::{CutRule, FewPlan};
 pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep};
 pub use half::HalfPlan;
 pub use integers::IntegerPlan;

@@ -3,16 +3,17 @@
 use tcverify_emu::Arithmetic;
 use tcverify_emu::engine::{Engine, FastEngine, Promotion, Work};
 use tcverify_emu::step::{
-    Addend, BlockDot, Direction, Dropping, Droppings, Fpmr, Fused, FusedFloor, FusedHalves,
-    LaneScaling, OrderedFma, PairRule, PairwiseFlush, RoundedDot, Sliced, Step, StickyRne,
+    Addend, BlockDot, ComplementDot, Direction, Dropping, Droppings, FlooredPairs, Fpmr, Fused,
+    FusedFloor, FusedHalves, LaneScaling, OrderedFma, PairRule, PairwiseFlush, RoundedDot, Sliced,
+    Step, StickyRne,
 };
-use tcverify_num::{Formats, Rounding};
+use tcverify_num::{Format, Formats, Rounding};
 use tcverify_tensor::Vectors;
 
 use super::{
-    BlockPlan, BlockStep, Blocks, ChainPlan, DotAdd, FloorPlan, FloorStep, GroupPlan, HalfPlan,
-    IntegerPlan, KernelConfig, LanePlan, LaneRule, LaneStep, OrderedPlan, PairsPlan, Platform,
-    RoundedPlan, Scaled, SlicePlan, StickyPlan, StickyStep, SumPlan, Toward,
+    BlockPlan, BlockStep, Blocks, ChainPlan, CutRule, DotAdd, FewPlan, FloorPlan, FloorStep,
+    GroupPlan, HalfPlan, IntegerPlan, KernelConfig, LanePlan, LaneRule, LaneStep, OrderedPlan,
+    PairsPlan, Platform, RoundedPlan, Scaled, SlicePlan, StickyPlan, StickyStep, SumPlan, Toward,
 };
 
 /// The vector kernel that computes a model, with its constants, if there is one.
@@ -52,8 +53,8 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<KernelConfig> {
         Step::BlockDot(step) => block(step, formats).map(KernelConfig::Block),
         Step::HalfChain(step) => Some(KernelConfig::Half(HalfPlan::new(formats, step.span))),
         Step::OrderedFma(step) => ordered(step, formats),
-        // Two or four products a step: the exact engine computes them.
-        Step::ComplementDot(_) | Step::FlooredPairs(_) => None,
+        Step::ComplementDot(step) => complement(step, formats).map(KernelConfig::Few),
+        Step::FlooredPairs(step) => floored(step, formats).map(KernelConfig::Few),
         Step::RoundedDot(step) => rounded(step, formats),
         Step::Sliced(step) => slices(step, formats).map(KernelConfig::Slices),
         // Rarely used.
@@ -120,6 +121,42 @@ fn ordered(step: &OrderedFma, formats: Formats) -> Option<KernelConfig> {
     };
     let plan = OrderedPlan::new(formats, plan).filter(|_| !step.exact);
     plan.map(KernelConfig::Ordered)
+}
+
+/// Only results of the formats with an FP32's exponents are never subnormal where the kernel computes.
+fn complement(step: &ComplementDot, formats: Formats) -> Option<FewPlan> {
+    let plan = FewPlan {
+        a: formats.a,
+        b: formats.b,
+        accumulator: formats.accumulator,
+        size: step.groups.size,
+        order: step.groups.order.clone(),
+        product_bits: step.product_bits,
+        leading_bits: step.leading_bits,
+        least_leading: step.least_leading,
+        rule: CutRule::Complement {
+            flush: step.flush_operands,
+        },
+    };
+    let flushes = step.flush_sums && formats.accumulator == Format::Fp16;
+    FewPlan::new(formats, plan).filter(|_| !flushes)
+}
+
+fn floored(step: &FlooredPairs, formats: Formats) -> Option<FewPlan> {
+    let plan = FewPlan {
+        a: formats.a,
+        b: formats.b,
+        accumulator: formats.accumulator,
+        size: step.groups.size,
+        order: step.groups.order.clone(),
+        product_bits: step.product_bits,
+        leading_bits: step.leading_bits,
+        least_leading: Some(step.least_leading),
+        rule: CutRule::Floored {
+            vanishing_c: step.vanishing_c,
+        },
+    };
+    FewPlan::new(formats, plan)
 }
 
 fn dot_add(step: &Fused) -> DotAdd {

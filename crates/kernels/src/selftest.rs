@@ -121,6 +121,7 @@ mod tests {
     use super::*;
     use crate::blocks::{BlockPlan, BlockStep};
     use crate::chain::ChainPlan;
+    use crate::few::{CutRule, FewPlan};
     use crate::group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep};
     use crate::half::HalfPlan;
     use crate::integers::IntegerPlan;
@@ -169,6 +170,7 @@ mod tests {
                 }
                 KernelConfig::Ordered(plan) if plan.from_zero => plan.chains.rotate_left(1),
                 KernelConfig::Ordered(plan) => plan.chains[0].reverse(),
+                KernelConfig::Few(plan) => plan.product_bits -= 8,
                 KernelConfig::Slices(plan) => plan.phases[0] ^= 1,
                 KernelConfig::Lanes(plan) => {
                     let rule = plan.rule;
@@ -350,6 +352,12 @@ mod tests {
             ordered(Format::Bf16, vec![vec![1, 0]], true),
             ordered(Format::Bf16, vec![vec![0, 2, 4], vec![1, 3], vec![5]], true),
             ordered(Format::Fp16, vec![vec![1, 0]], false),
+            few([Format::Fp16, Format::Fp32], 4, None, FLOORED),
+            few([Format::Fp16; 2], 4, Some(-14), VANISHING),
+            few([Format::Bf16; 2], 2, Some(-126), FLOORED),
+            few([Format::Fp16, Format::Fp32], 2, None, COMPLEMENT),
+            few([Format::Fp16; 2], 2, Some(-14), COMPLEMENT),
+            few([Format::Bf16; 2], 2, None, FLUSHED),
             floor(Format::Bf16, 1),
             floor(Format::E4m3fnuz, 2),
             sticky(true),
@@ -401,6 +409,38 @@ mod tests {
             plan,
             formats(format, Format::Fp32, None),
         )
+    }
+
+    const FLOORED: CutRule = CutRule::Floored { vanishing_c: None };
+    const VANISHING: CutRule = CutRule::Floored {
+        vanishing_c: Some(-14),
+    };
+    const COMPLEMENT: CutRule = CutRule::Complement { flush: false };
+    const FLUSHED: CutRule = CutRule::Complement { flush: true };
+
+    /// RDNA's.
+    fn few(
+        [operand, accumulator]: [Format; 2],
+        size: usize,
+        least_leading: Option<i32>,
+        rule: CutRule,
+    ) -> (KernelConfig, Formats) {
+        let plan = |formats: Formats| {
+            let plan = FewPlan {
+                a: formats.a,
+                b: formats.b,
+                accumulator: formats.accumulator,
+                size,
+                order: vec![0, 2, 1, 3],
+                product_bits: 24,
+                leading_bits: 26,
+                least_leading,
+                rule,
+            };
+            FewPlan::new(formats, plan)
+        };
+        let formats = formats(operand, accumulator, None);
+        planned(KernelConfig::Few, plan, formats)
     }
 
     /// Processors' BF16 and FP16.

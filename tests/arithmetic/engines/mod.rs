@@ -9,6 +9,7 @@ mod bands;
 mod case;
 mod catalogue;
 mod edges;
+mod few;
 mod gpu;
 mod handed;
 mod integers;
@@ -190,6 +191,26 @@ fn ordered_chains_of_any_constants() {
         }
     }
     check_all("ordered chains", cases);
+}
+
+/// Products cut to grids, a few at a time, of any number of bits.
+#[test]
+fn few_products_of_any_constants() {
+    let mut cases = Vec::new();
+    let mut turn = Random::seeded(8);
+    for model in models::few(250) {
+        for _ in 0..6 {
+            let (shape, kind) = (turn.pick(&SHAPES), turn.pick(&KINDS));
+            let other = if turn.once_in(2) {
+                kind
+            } else {
+                turn.pick(&KINDS)
+            };
+            let case = Case::new(&model, shape, kind, turn.pick(&ADDENDS), turn.bits());
+            cases.push(Case { b: other, ..case });
+        }
+    }
+    check_all("few products", cases);
 }
 
 #[test]

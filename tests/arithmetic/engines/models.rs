@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use tcverify::emu::step::{
-    Code, Direction, Fpmr, Fused, FusedHalves, OrderedFma, RoundedDot, Step,
+    Code, ComplementDot, Direction, FlooredPairs, Fpmr, Fused, FusedHalves, Groups, Nans,
+    OrderedFma, RoundedDot, Step,
 };
 use tcverify::emu::{Arithmetic, Catalogue};
 use tcverify::kernels;
@@ -98,6 +99,106 @@ fn ordered_fma(random: &mut Random) -> Arithmetic {
         chains,
     };
     Arithmetic::plain([a, a], Format::Fp32, Step::OrderedFma(step))
+}
+
+/// Products added to C a few at a time, with constants that nobody has built and that a kernel computes.
+pub fn few(count: usize) -> Vec<Model> {
+    let mut models = Vec::new();
+    let mut seed = 0x6665_7770;
+    while models.len() < count {
+        seed += 1;
+        let arithmetic = few_products(&mut Random::seeded(seed));
+        assert_eq!(arithmetic.check(), Ok(()));
+        if kernels::plan(&arithmetic).is_some() {
+            let name = "made-up few products".into();
+            models.push(Model { name, arithmetic });
+        }
+    }
+    models
+}
+
+fn few_products(random: &mut Random) -> Arithmetic {
+    let accumulator = random.pick(&[Format::Fp32, Format::Fp32, Format::Fp16, Format::Bf16]);
+    let operand = |random: &mut Random| match random.below(5) {
+        0 => random.pick(&NARROW),
+        1 => Format::Tf32,
+        2 | 3 => Format::Bf16,
+        _ => Format::Fp16,
+    };
+    let a = operand(random);
+    let b = if random.once_in(3) {
+        operand(random)
+    } else {
+        a
+    };
+    let complement = random.once_in(2);
+    let mut order: Vec<usize> = (0..random.pick(&[1, 3, 4, 8])).collect();
+    for i in (1..order.len()).rev() {
+        order.swap(i, random.below(i + 1));
+    }
+    let groups = Groups {
+        size: if complement || random.once_in(3) {
+            2
+        } else {
+            4
+        },
+        order,
+    };
+    // As built, and others.
+    let built = random.once_in(2);
+    let product_bits = if built {
+        24
+    } else {
+        random.between(8, 26) as u32
+    };
+    let lowest = if complement { 26 } else { product_bits as i32 };
+    let leading_bits = if built {
+        26
+    } else {
+        random.between(lowest, 28) as u32
+    };
+    let half = accumulator == Format::Fp16;
+    let least = match (half, random.once_in(2)) {
+        (true, true) => -14,
+        (false, true) => -126,
+        _ => random.pick(&[-4096, -130, -100, -75, -30, -14, 0, 5, 40]),
+    };
+    let nan = match accumulator {
+        Format::Fp32 => Nans {
+            operand: Code(0xffc0_0a3d),
+            invalid: Code(0xffc0_0000),
+        },
+        Format::Fp16 => Nans {
+            operand: Code(0xfe3d),
+            invalid: Code(0xfe00),
+        },
+        _ => Nans {
+            operand: Code(0xfffd),
+            invalid: Code(0xffc0),
+        },
+    };
+    let step = if complement {
+        Step::ComplementDot(ComplementDot {
+            groups,
+            product_bits,
+            leading_bits,
+            least_leading: random.once_in(2).then_some(least),
+            flush_operands: random.once_in(2),
+            flush_sums: !half && random.once_in(2),
+            nan,
+        })
+    } else {
+        let vanishing = random.pick(&[-4096, -126, -60, -24, -14, -3, 20]);
+        Step::FlooredPairs(FlooredPairs {
+            groups,
+            product_bits,
+            leading_bits,
+            least_leading: least,
+            vanishing_c: random.once_in(2).then_some(vanishing),
+            nan,
+        })
+    };
+    Arithmetic::plain([a, b], accumulator, step)
 }
 
 /// Rounded dot products that nobody has built and that a kernel computes.

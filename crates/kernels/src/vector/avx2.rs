@@ -33,6 +33,7 @@ unsafe impl Vector for Avx2 {
         fn bits(x: __m256) -> __m256i = _mm256_castps_si256(x);
         fn from_bits(x: __m256i) -> __m256 = _mm256_castsi256_ps(x);
         fn truncate(x: __m256) -> __m256i = _mm256_cvttps_epi32(x);
+        fn floor(x: __m256) -> __m256i = _mm256_cvttps_epi32(_mm256_floor_ps(x));
         fn round_toward_zero(x: __m256i) -> __m256 = {
             // See `toward_zero` of the portable vectors.
             let magnitude = _mm256_abs_epi32(x);

@@ -45,6 +45,7 @@ unsafe impl Vector for Avx512 {
         fn bits(x: __m512) -> __m512i = _mm512_castps_si512(x);
         fn from_bits(x: __m512i) -> __m512 = _mm512_castsi512_ps(x);
         fn truncate(x: __m512) -> __m512i = _mm512_cvttps_epi32(x);
+        fn floor(x: __m512) -> __m512i = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x);
         fn round_toward_zero(x: __m512i) -> __m512 = _mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x);
         fn to_float(x: __m512i) -> __m512 = _mm512_cvtepi32_ps(x);
         fn through_half(x: __m512) -> __m512 = _mm512_cvtph_ps(_mm512_cvtps_ph::<

@@ -122,7 +122,18 @@ pub unsafe trait Vector {
     unsafe fn truncate(x: Self::F) -> Self::I;
     /// To a float, toward zero. -2^31 is a sum that no check takes for an overflow.
     unsafe fn round_toward_zero(x: Self::I) -> Self::F;
-    /// To a float, where that is exact.
+    /// To an integer, toward minus infinity, of at most 24 bits. Lanes outside the integers' range get any value.
+    #[inline(always)]
+    unsafe fn floor(x: Self::F) -> Self::I {
+        // SAFETY: as every method.
+        unsafe {
+            let cut = Self::truncate(x);
+            // Positive where the number cut off lies above.
+            let above = Self::bits(Self::sub_f(Self::to_float(cut), x));
+            Self::add(cut, Self::greater(above, Self::splat(0)))
+        }
+    }
+    /// To a float, to nearest even.
     unsafe fn to_float(x: Self::I) -> Self::F;
     /// To an IEEE half, to nearest even, and back.
     unsafe fn through_half(x: Self::F) -> Self::F;
