@@ -265,8 +265,10 @@ macro_rules! kernels {
 
 kernels!(
     block_dot,
+    complement_dot,
     exact_dot,
     exact_sum,
+    floored_pairs,
     fma_chain,
     fused,
     fused_floor,
