@@ -157,7 +157,7 @@ impl Tensor {
         if !same_longer_axes(&self.shape, shape) {
             return None;
         }
-        let [from, to] = [&self.shape, shape].map(|shape| longer_axes(shape));
+        let [from, to] = [&self.shape[..], shape].map(longer_axes);
         // Those of an axis of one do not matter.
         let mut strides = strides(shape, self.order);
         for (from, to) in from.zip(to) {
