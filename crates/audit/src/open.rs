@@ -214,7 +214,9 @@ impl<'a> Proven<'a> {
             let shape = [&product.batch[..], &[0, 0]].concat();
             Tensor::from_payload(format, shape, Vec::new())
         };
-        let [a, b] = [Role::A, Role::B].map(|role| hollow(inputs[&role].format));
+        // Weights are multiplied in A's format.
+        let of_b = by.weights.map_or(Role::B, |_| Role::A);
+        let [a, b] = [Role::A, of_b].map(|role| hollow(inputs[&role].format));
         let scales_of_weights = [self.whole(Role::ScaleB)?, self.whole(Role::ZeroB)?];
         let c = inputs.get(&Role::C).map(|c| hollow(c.format));
         let full = Problem {
