@@ -1,6 +1,7 @@
 //! What a library states of its kernel, where a request gives such a text in place of a schedule. Nobody here reads
 //! one: whoever runs the check hands over who does ([`Resources`](super::Resources)).
 
+use super::axes::matmul_axes;
 use super::error::CheckError;
 use super::product::{Check, KernelRequest, KernelSource};
 use super::reader::Reader;
@@ -79,16 +80,23 @@ impl StoredShapes {
         };
         let groups = groups(check, from)?;
         let mut shape = |role: Role, format| matrix(check, role, format, from);
+        let (a, b) = (shape(Role::A, model.dtype)?, shape(Role::B, format_b)?);
+        let transposed = [operands.transpose_a, operands.transpose_b];
+        let axes = matmul_axes([&a, &b], transposed).filter(|_| !operands.has(Role::SparseA));
+        let (a, b) = match axes {
+            Some([(_, a), (_, b), _]) => (a, b),
+            None => (a, b),
+        };
         Ok(StoredShapes {
             groups,
-            a: shape(Role::A, model.dtype)?,
-            b: shape(Role::B, format_b)?,
-            transposed: [operands.transpose_a, operands.transpose_b],
+            a,
+            b,
+            transposed,
         })
     }
 }
 
-/// A shape of two dimensions at least.
+/// The shape of an array that is no single number.
 fn matrix(
     check: &Check,
     role: Role,
@@ -98,7 +106,7 @@ fn matrix(
     let source = &check.operands.arrays[&role];
     let shape = from.shape(role, source, format)?;
     match shape.len() {
-        0 | 1 => Err(CheckError::array(
+        0 => Err(CheckError::array(
             role.field(),
             source,
             format!("it is {}; a matrix has two dimensions", shape_text(&shape)),

@@ -84,12 +84,7 @@ impl Array {
     }
 
     pub fn planes(&self, transpose: bool) -> Planes<'_> {
-        let planes = self.tensor.planes();
-        if transpose {
-            planes.transposed()
-        } else {
-            planes
-        }
+        self.tensor.planes().transposed_if(transpose)
     }
 
     /// `parts`: the kernel multiplies high and low parts of the operands, which together have all bits.

@@ -118,6 +118,11 @@ impl<'a> Planes<'a> {
         self.tensor
     }
 
+    /// Transposed, if the matrices are stored so.
+    pub fn transposed_if(self, stored: bool) -> Planes<'a> {
+        if stored { self.transposed() } else { self }
+    }
+
     pub fn transposed(self) -> Planes<'a> {
         Planes {
             rows: self.columns,

@@ -49,7 +49,6 @@ impl Kernels {
         let reading = libraries::read(stated.text()).map_err(fault)?;
         let problem = captured.problem(captured.any(), None);
         let problem = problem.expect("shapes were checked");
-        let dimensions = |readings: &Readings| readings.source.header().shape.len();
         let product = Product {
             shape: Shape {
                 m: problem.m,
@@ -57,7 +56,7 @@ impl Kernels {
                 k: problem.k,
             },
             batches: problem.batches(),
-            shared: dimensions(&captured.b) == 2 && dimensions(&captured.a) > 2,
+            shared: captured.b.axes() == 2 && captured.a.axes() > 2,
         };
         let shape = product.under(&reading).map_err(fault)?;
         let mut options = Options {

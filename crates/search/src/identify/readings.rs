@@ -113,14 +113,15 @@ impl Readings {
         }
     }
 
+    /// How many axes a check gives it.
+    pub fn axes(&self) -> usize {
+        self.tensors[&self.first()].shape().len()
+    }
+
     fn planes(&self, format: Format, transpose: bool, nearest: bool) -> Planes<'_> {
         let rounded = self.nearest.get(&format).filter(|_| nearest);
-        let planes = rounded.unwrap_or(&self.tensors[&format]).planes();
-        if transpose {
-            planes.transposed()
-        } else {
-            planes
-        }
+        let tensor = rounded.unwrap_or(&self.tensors[&format]);
+        tensor.planes().transposed_if(transpose)
     }
 }
 
