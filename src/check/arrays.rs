@@ -187,16 +187,14 @@ impl Arrays {
             values = values.and_then(|values| values.with_zero_point(row, &column.tensor, problem));
         }
         if let Some(scaling) = &schedule.spec().scales {
-            // Weights alone are scaled.
-            let ones = Tensor::from_codes(Format::Fp32, vec![problem.m], &vec![ONE; problem.m]);
-            let of_a = match self.get(Role::ScaleA) {
-                Some(a) => a.planes(transpose_a),
-                None => ones.planes(),
-            };
-            if let Some(b) = self.get(Role::ScaleB) {
-                let scales = [of_a, b.planes(transpose_b)];
-                values = values.and_then(|values| values.with_scales(scaling.per, scales, problem));
-            }
+            let of_a = self.get(Role::ScaleA).map(|a| a.planes(transpose_a));
+            let of_b = self.get(Role::ScaleB).map(|b| b.planes(transpose_b));
+            values = values.and_then(|values| match (of_a, of_b) {
+                (Some(a), Some(b)) => values.with_scales(scaling.per, [a, b], problem),
+                // Weights alone are scaled.
+                (None, Some(b)) => values.with_scales_of_b(scaling.per, b, problem),
+                (_, None) => Ok(values),
+            });
         }
         values.map_err(|error| self.shapes(error))
     }
@@ -334,9 +332,6 @@ pub(super) fn confirm_unpacked(check: &Check, from: &mut Reader) -> Result<(), C
     Err(CheckError::array("b", b, reason))
 }
 
-/// 1 as an f32.
-const ONE: u64 = 0x3f80_0000;
-
 /// The operand that codes of weights become.
 fn dequantised(
     arrays: &ByRole<Array>,
@@ -417,7 +412,10 @@ impl Index<Role> for Arrays {
 
 impl Operands {
     /// Refuses fields about operands that are not there.
-    fn validate(
+    ///
+    /// # Errors
+    /// The field, and what it is about.
+    pub fn validate(
         &self,
         c_dtype: Option<Format>,
         arithmetic: &Arithmetic,

@@ -123,6 +123,8 @@ impl ProductModel {
                 printable(&model.choice().instruction.name),
             ));
         }
+        let operands = &check.operands;
+        operands.validate(check.model.c_dtype, &model.arithmetic, &scheduling)?;
         let (stated, explained) = stated_product(check, &model, &scheduling, commitment)?;
         same(&stated, commitment, explained)?;
         let found = ProductModel {
@@ -149,9 +151,13 @@ impl ProductModel {
         let spec = self.scheduling.spec();
         let scaled = inputs.contains_key(&Role::ScaleA);
         let weights = self.weights.is_some();
-        if [scaled || weights, weights] != [inputs.contains_key(&Role::ScaleB), weights && !scaled]
-        {
+        if (scaled || weights) != inputs.contains_key(&Role::ScaleB) {
             return nothing("the commitment has scales of only one operand");
+        }
+        if weights && (scaled || !product.batch.is_empty()) {
+            return nothing(
+                "weights have scales of their own alone, and are multiplied in no batch",
+            );
         }
         let of_b_alone = |scales: &Scaling| scales.multiply == Multiply::BAlone;
         if spec.scales.as_ref().is_some_and(of_b_alone) && !weights {

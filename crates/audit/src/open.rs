@@ -18,7 +18,7 @@ use crate::io::tree::{Hash, leaf};
 use crate::num::Format;
 use crate::role::{ByRole, Role};
 use crate::sample::Region;
-use crate::tensor::{Encoding, Planes, Stored, Tensor, parallel, shape_text};
+use crate::tensor::{Encoding, Stored, Tensor, parallel, shape_text};
 
 /// Lines that were proven to belong to a commitment.
 #[derive(Debug)]
@@ -217,7 +217,10 @@ impl<'a> Proven<'a> {
         // Weights are multiplied in A's format.
         let of_b = by.weights.map_or(Role::B, |_| Role::A);
         let [a, b] = [Role::A, of_b].map(|role| hollow(inputs[&role].format));
-        let scales_of_weights = [self.whole(Role::ScaleB)?, self.whole(Role::ZeroB)?];
+        let of_weights = match by.weights {
+            Some(_) => [self.whole(Role::ScaleB)?, self.whole(Role::ZeroB)?],
+            None => [None, None],
+        };
         let c = inputs.get(&Role::C).map(|c| hollow(c.format));
         let full = Problem {
             a: a.planes(),
@@ -264,7 +267,7 @@ impl<'a> Proven<'a> {
             let a = of(Role::A, inputs[&Role::A].format, at, [1, k])?;
             let mut b = of(Role::B, inputs[&Role::B].format, at, [k, 1])?;
             if let Some(weights) = by.weights {
-                b = column(weights, &b, &scales_of_weights, (by, at))?;
+                b = column(weights, &b, &of_weights, (by, at))?;
             }
             let c = match inputs.get(&Role::C) {
                 Some(input) => {
@@ -337,16 +340,14 @@ impl<'a> Proven<'a> {
         if let Some(scaling) = &by.scheduling.spec().scales
             && let Some(b) = self.whole(Role::ScaleB)?
         {
-            let a = match self.whole(Role::ScaleA)? {
-                Some(a) => a,
-                None => ones(by.product.m),
+            let b = b.planes().transposed_if(by.product.transpose_b);
+            let scaled = match self.whole(Role::ScaleA)? {
+                Some(a) => {
+                    let a = a.planes().transposed_if(by.product.transpose_a);
+                    values.with_scales(scaling.per, [a, b], full)
+                }
+                None => values.with_scales_of_b(scaling.per, b, full),
             };
-            let a = oriented(
-                &a,
-                by.product.transpose_a && inputs.contains_key(&Role::ScaleA),
-            );
-            let b = oriented(&b, by.product.transpose_b);
-            let scaled = values.with_scales(scaling.per, [a, b], full);
             values = scaled.map_err(misshapen)?;
         }
         Ok(values)
@@ -415,20 +416,6 @@ impl<'a> Proven<'a> {
     }
 }
 
-/// Scales of 1, where weights alone are scaled.
-fn ones(rows: usize) -> Tensor {
-    Tensor::from_codes(Format::Fp32, vec![rows], &vec![0x3f80_0000; rows])
-}
-
-fn oriented(tensor: &Tensor, transposed: bool) -> Planes<'_> {
-    let planes = tensor.planes();
-    if transposed {
-        planes.transposed()
-    } else {
-        planes
-    }
-}
-
 /// A column of weights as it is multiplied, from its codes and all scales and zero points.
 fn column(
     weights: Weights,
@@ -436,8 +423,8 @@ fn column(
     [scales, zeros]: &[Option<Tensor>; 2],
     (by, at): (&ProductModel, &Element),
 ) -> Result<Tensor, AuditError> {
-    let of_column = |array: &'_ Tensor| -> Result<Tensor, AuditError> {
-        let planes = oriented(array, by.product.transpose_b);
+    let of_column = |array: &Tensor| -> Result<Tensor, AuditError> {
+        let planes = array.planes().transposed_if(by.product.transpose_b);
         if array.shape().len() != 2 || planes.columns() != by.product.n {
             let shape = shape_text(array.shape());
             return nothing(format!("scales or zero points of weights are {shape}"));

@@ -137,6 +137,21 @@ impl Values {
         Ok(self)
     }
 
+    /// Adds the scales of B alone, as [`Values::with_scales`] with scales of 1 for A.
+    ///
+    /// # Errors
+    /// If they have another shape than the schedule wants.
+    pub fn with_scales_of_b(
+        self,
+        per: Per,
+        of_b: Planes,
+        problem: &Problem,
+    ) -> Result<Values, ShapeError> {
+        let ones = vec![0x3f80_0000; problem.m];
+        let of_a = Tensor::from_codes(Format::Fp32, vec![problem.m], &ones);
+        self.with_scales(per, [of_a.planes(), of_b], problem)
+    }
+
     /// Adds the scales of A and B, transposed beforehand as the operands were.
     ///
     /// # Errors

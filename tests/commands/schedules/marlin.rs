@@ -403,3 +403,110 @@ fn a_product_of_weights_is_judged_in_parts() {
         folder.write(changed, own);
     }
 }
+
+/// The kernel's text is of one row, whether that is a matrix or a vector.
+#[test]
+fn a_row_of_weights_may_be_a_vector() {
+    let Product { folder, k, n, .. } = product(4, false, [1, 128, 512], 4);
+    let of = "--arch a100 --dtype fp16 --set multiprocessors=108 --kernel marlin-vllm --weights u4b8 --scale-b s.npy";
+    folder
+        .tcverify(&format!("replay {of} a.npy b.npy -q -o d.npy"))
+        .expect(0);
+    let payload = |name: &str, bytes: usize| {
+        let file = folder.read(name);
+        file[file.len() - bytes..].to_vec()
+    };
+    folder.save("av.npy", &Npy::new("<f2", &[k], payload("a.npy", 2 * k)));
+    folder.save(
+        "bv.npy",
+        &Npy::new("|u1", &[1, k, n], payload("b.npy", k * n)),
+    );
+    folder.save("dv.npy", &Npy::new("<f2", &[n], payload("d.npy", 2 * n)));
+    for files in [
+        "av.npy b.npy dv.npy",
+        "a.npy bv.npy d.npy",
+        "av.npy bv.npy d.npy",
+    ] {
+        folder.tcverify(&format!("check {of} {files}")).expect(0);
+    }
+    let mut wrong = folder.read("dv.npy");
+    *wrong.last_mut().unwrap() ^= 1;
+    folder.write("dv.npy", wrong);
+    folder
+        .tcverify(&format!("check {of} av.npy bv.npy dv.npy"))
+        .expect(1);
+}
+
+/// An audit reads no kernel's text: the report's schedule, as a file, is what the auditor states. With one scale a column
+/// it scales the sums, by those of B alone.
+#[test]
+fn an_audit_states_the_schedule() {
+    for groups in [1, 4] {
+        let Product { folder, .. } = product(4, false, [6, 128, 512], groups);
+        // Sums that do not cancel, so that their scales count.
+        let a = "generate generate:7:normal:6x512 --dtype fp16 --role a -q -o a.npy";
+        folder.tcverify(a).expect(0);
+        let unit = "--arch a100 --dtype fp16 --weights u4b8";
+        let of = format!(
+            "{unit} --set multiprocessors=108 --kernel marlin-vllm --scale-b s.npy a.npy b.npy"
+        );
+        folder
+            .tcverify(&format!("replay {of} -q -o d.npy"))
+            .expect(0);
+        folder
+            .tcverify(&format!("check {of} d.npy --json r.json"))
+            .expect(0);
+        let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+        let schedule = &report["rule"]["schedule"];
+        let known = schedule["constants"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|constant| {
+                let mut known = constant.clone();
+                let name = known["name"].as_str().unwrap().to_owned();
+                known
+                    .as_object_mut()
+                    .unwrap()
+                    .retain(|key, _| key != "name" && key != "value");
+                (name, known)
+            });
+        let mut file = schedule.clone();
+        file["known_by"] = known.collect();
+        file["schema"] = json!("tcverify.schedule/1");
+        let fields = [
+            "schema", "name", "title", "evidence", "sources", "notes", "known_by", "spec",
+        ];
+        file.as_object_mut()
+            .unwrap()
+            .retain(|key, _| fields.contains(&key.as_str()));
+        folder.write("mine.json", file.to_string());
+        let audit = |own: &str| {
+            folder
+                .tcverify(&format!("commit {of} d.npy -o c.json"))
+                .expect(0);
+            let draw = "audit challenge c.json --beacon 8430af44c2b90c8d --elements 768 -o ch.json";
+            folder.tcverify(draw).expect(0);
+            let files = "--commitment c.json --challenge ch.json -o o.bin";
+            folder
+                .tcverify(&format!("audit open {of} d.npy {files}"))
+                .expect(0);
+            let files = "--commitment c.json --own-challenge ch.json o.bin";
+            folder.tcverify(&format!("audit verify {own} {files}"))
+        };
+        let stated = format!("{unit} --d-dtype fp16 --schedule-file mine.json --with scale_b");
+        let run = audit(&stated).expect(0);
+        assert!(
+            run.stdout.starts_with("IDENTICAL  all 768"),
+            "{groups}: {}",
+            run.stdout
+        );
+        // Weights become 16-bit floats; a schedule of its own, or none, is not the committed one.
+        audit(&stated.replace("--dtype fp16", "--dtype int8")).expect(1);
+        audit(&stated.replace("--schedule-file mine.json", "")).expect(1);
+        let mut wrong = folder.read("d.npy");
+        *wrong.last_mut().unwrap() ^= 1;
+        folder.write("d.npy", wrong);
+        audit(&stated).expect(1);
+    }
+}
