@@ -77,13 +77,18 @@ impl Spec {
     }
 
     /// Reads `generate:SEED:CLASS:SHAPE`, such as `generate:7:normal:4096x4096`, or
-    /// `generate:torch-cuda-randn:SEED:OFFSET:SMS:SHAPE` (`rand`, `randint:LOW:HIGH`) with steps behind it. `None` if the text does not begin like one.
+    /// `generate:torch-cuda-randn:SEED:OFFSET:SMS:SHAPE` (`rand`, `randint:LOW:HIGH`) with steps behind it. `None` if
+    /// the text does not begin like one.
     pub fn parse(text: &str) -> Option<Result<Spec, String>> {
         let rest = text.strip_prefix(PREFIX)?;
         let (read, form) = match rest.strip_prefix(torch::WORD) {
             Some(rest) => (
                 Spec::parse_torch(&rest.split(':').collect::<Vec<_>>()),
-                "torch-cuda-randn:SEED:OFFSET:SMS:ROWSxCOLUMNS",
+                if rest.starts_with("randint") {
+                    "torch-cuda-randint:LOW:HIGH:SEED:OFFSET:SMS:ROWSxCOLUMNS"
+                } else {
+                    "torch-cuda-randn:SEED:OFFSET:SMS:ROWSxCOLUMNS"
+                },
             ),
             None => (Spec::parse_rest(rest), "SEED:CLASS:ROWSxCOLUMNS"),
         };
@@ -378,7 +383,7 @@ mod tests {
                 "generate:torch-cuda-rand-of-format:1:0:132:2x2:pairs-negated",
                 "no steps",
             ),
-            ("generate:torch-cuda-randint:1:0:132:2x2", "parts"),
+            ("generate:torch-cuda-randint:1:0:132:2x2", "LOW:HIGH"),
             ("generate:torch-cuda-randint:0:1.5:1:0:132:2x2", "bound"),
             ("generate:torch-cuda-randint:0:32768:1:0:132:2x2", "bound"),
             ("generate:torch-cuda-randint:3:3:1:0:132:2x2", "below"),

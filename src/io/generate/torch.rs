@@ -80,8 +80,11 @@ impl Torch {
         let &[seed, offset, sms] = drawn else {
             return Err("it lacks parts before the shape".into());
         };
-        if bounds[0] >= bounds[1] || (law == Law::UniformOfFormat && !steps.is_empty()) {
-            return Err("LOW must be below HIGH, and rand-of-format has no steps".into());
+        if bounds[0] >= bounds[1] {
+            return Err("LOW must be below HIGH".into());
+        }
+        if law == Law::UniformOfFormat && !steps.is_empty() {
+            return Err("rand-of-format has no steps".into());
         }
         let number = |text: &str| text.parse::<u64>().ok();
         let seed =
