@@ -4,8 +4,8 @@ use tcverify_emu::Arithmetic;
 use tcverify_emu::engine::{Engine, FastEngine, Promotion, Work};
 use tcverify_emu::step::{
     Addend, BlockDot, ComplementDot, Direction, Dropping, Droppings, FlooredPairs, Fpmr, Fused,
-    FusedFloor, FusedHalves, LaneScaling, OrderedFma, PairRule, PairwiseFlush, RoundedDot, Sliced,
-    Step, StickyRne,
+    FusedFloor, FusedHalves, Groups, LaneScaling, OrderedFma, PairRule, PairwiseFlush, RoundedDot,
+    Sliced, Step, StickyRne,
 };
 use tcverify_num::{Format, Formats, Rounding};
 use tcverify_tensor::Vectors;
@@ -125,36 +125,40 @@ fn ordered(step: &OrderedFma, formats: Formats) -> Option<KernelConfig> {
 
 /// Only results of the formats with an FP32's exponents are never subnormal where the kernel computes.
 fn complement(step: &ComplementDot, formats: Formats) -> Option<FewPlan> {
-    let plan = FewPlan {
-        a: formats.a,
-        b: formats.b,
-        accumulator: formats.accumulator,
-        size: step.groups.size,
-        order: step.groups.order.clone(),
-        product_bits: step.product_bits,
-        leading_bits: step.leading_bits,
-        least_leading: step.least_leading,
-        rule: CutRule::Complement {
-            flush: step.flush_operands,
-        },
-    };
     let flushes = step.flush_sums && formats.accumulator == Format::Fp16;
-    FewPlan::new(formats, plan).filter(|_| !flushes)
+    let rule = CutRule::Complement {
+        flush: step.flush_operands,
+    };
+    let bits = [step.product_bits, step.leading_bits];
+    let plan = few(formats, &step.groups, bits, step.least_leading, rule);
+    plan.filter(|_| !flushes)
 }
 
 fn floored(step: &FlooredPairs, formats: Formats) -> Option<FewPlan> {
+    let rule = CutRule::Floored {
+        vanishing_c: step.vanishing_c,
+    };
+    let bits = [step.product_bits, step.leading_bits];
+    few(formats, &step.groups, bits, Some(step.least_leading), rule)
+}
+
+fn few(
+    formats: Formats,
+    groups: &Groups,
+    [product_bits, leading_bits]: [u32; 2],
+    least_leading: Option<i32>,
+    rule: CutRule,
+) -> Option<FewPlan> {
     let plan = FewPlan {
         a: formats.a,
         b: formats.b,
         accumulator: formats.accumulator,
-        size: step.groups.size,
-        order: step.groups.order.clone(),
-        product_bits: step.product_bits,
-        leading_bits: step.leading_bits,
-        least_leading: Some(step.least_leading),
-        rule: CutRule::Floored {
-            vanishing_c: step.vanishing_c,
-        },
+        size: groups.size,
+        order: groups.order.clone(),
+        product_bits,
+        leading_bits,
+        least_leading,
+        rule,
     };
     FewPlan::new(formats, plan)
 }

@@ -134,83 +134,46 @@ fn every_model_of_the_catalogue_in_every_shape() {
     check_all("shapes", cases);
 }
 
-#[test]
-fn models_that_users_might_write() {
+/// Compares the engines on some products of each made-up model: operands alike and not.
+fn check_made_up(what: &str, models: &[models::Model], each: usize, seed: u64) {
     let mut cases = Vec::new();
-    let mut turn = Random::seeded(3);
-    for model in models::made_up(400) {
-        for _ in 0..4 {
+    let mut turn = Random::seeded(seed);
+    for model in models {
+        for _ in 0..each {
             let (shape, kind) = (turn.pick(&SHAPES), turn.pick(&KINDS));
             let other = if turn.once_in(2) {
                 kind
             } else {
                 turn.pick(&KINDS)
             };
-            let case = Case::new(&model, shape, kind, turn.pick(&ADDENDS), turn.bits());
+            let case = Case::new(model, shape, kind, turn.pick(&ADDENDS), turn.bits());
             cases.push(Case { b: other, ..case });
         }
     }
-    check_all("made-up models", cases);
+    check_all(what, cases);
+}
+
+#[test]
+fn models_that_users_might_write() {
+    check_made_up("made-up models", &models::made_up(400), 4, 3);
 }
 
 /// Sums rounded to odd, toward zero and to nearest, flushed or not, scaled, saturated, with payloads.
 #[test]
 fn rounded_dots_of_any_constants() {
-    let mut cases = Vec::new();
-    let mut turn = Random::seeded(6);
-    for model in models::rounded(250) {
-        for _ in 0..5 {
-            let (shape, kind) = (turn.pick(&SHAPES), turn.pick(&KINDS));
-            let other = if turn.once_in(2) {
-                kind
-            } else {
-                turn.pick(&KINDS)
-            };
-            let case = Case::new(&model, shape, kind, turn.pick(&ADDENDS), turn.bits());
-            cases.push(Case { b: other, ..case });
-        }
-    }
-    check_all("rounded dot products", cases);
+    check_made_up("rounded dot products", &models::rounded(250), 5, 6);
 }
 
 /// Chains from C and from zero, flushed or not.
 #[test]
 fn ordered_chains_of_any_constants() {
-    let mut cases = Vec::new();
-    let mut turn = Random::seeded(7);
-    for model in models::ordered(150) {
-        for _ in 0..6 {
-            let (shape, kind) = (turn.pick(&SHAPES), turn.pick(&KINDS));
-            let other = if turn.once_in(2) {
-                kind
-            } else {
-                turn.pick(&KINDS)
-            };
-            let case = Case::new(&model, shape, kind, turn.pick(&ADDENDS), turn.bits());
-            cases.push(Case { b: other, ..case });
-        }
-    }
-    check_all("ordered chains", cases);
+    check_made_up("ordered chains", &models::ordered(150), 6, 7);
 }
 
 /// Products cut to grids, a few at a time, of any number of bits.
 #[test]
 fn few_products_of_any_constants() {
-    let mut cases = Vec::new();
-    let mut turn = Random::seeded(8);
-    for model in models::few(250) {
-        for _ in 0..6 {
-            let (shape, kind) = (turn.pick(&SHAPES), turn.pick(&KINDS));
-            let other = if turn.once_in(2) {
-                kind
-            } else {
-                turn.pick(&KINDS)
-            };
-            let case = Case::new(&model, shape, kind, turn.pick(&ADDENDS), turn.bits());
-            cases.push(Case { b: other, ..case });
-        }
-    }
-    check_all("few products", cases);
+    check_made_up("few products", &models::few(250), 6, 8);
 }
 
 #[test]

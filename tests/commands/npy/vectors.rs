@@ -99,6 +99,12 @@ fn all_that_judges_takes_vectors_alike() {
     let report = format!("check {unit} {operands} --against c.json --json r.json");
     folder.tcverify(&report).expect(0);
     folder.tcverify("verify-report r.json").expect(0);
+    // Rows of a committed D are of its axes.
+    let prove = "commit prove --commitment c.json --blocks 0 d.npy -o p.json --rows rows.npy";
+    folder.tcverify(prove).expect(0);
+    folder
+        .tcverify("commit verify --commitment c.json p.json rows.npy")
+        .expect(0);
     let challenge = "audit challenge c.json --beacon 8430af44c2b90c8d --elements 9 -o ch.json";
     folder.tcverify(challenge).expect(0);
     let files = "--commitment c.json --challenge ch.json -o o.bin";

@@ -5,7 +5,7 @@
 //! * `note`: signed notes and the keys that sign them.
 //! * `checkpoint`: checkpoints, and witnesses' cosignatures of them.
 //! * `consistency`: that one tree is the beginning of another.
-//! * `proof`: that a leaf is in a checkpoint's tree (`.tlog-proof`), that one tree is the beginning of another.
+//! * `proof`: that a leaf is in a checkpoint's tree (`.tlog-proof`).
 //! * `log`: the file of a log's leaves.
 //! * `twice`: commitments in a log to one product.
 //! * `published`: what a checkpoint with its cosignatures proves about the time of a commitment.
