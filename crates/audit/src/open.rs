@@ -327,7 +327,6 @@ impl<'a> Proven<'a> {
 
     /// Factors, bias, zero points, and the scales of a kernel.
     fn values(&self, by: &ProductModel, full: &Problem) -> Result<Values, AuditError> {
-        let inputs = &self.commitment.inputs;
         let mut values = by.scheduling.factors();
         if let Some(bias) = self.whole(Role::Bias)? {
             values = values.with_bias(&bias, full).map_err(misshapen)?;
