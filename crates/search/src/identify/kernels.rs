@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::readings::{Captured, Readings};
+use super::readings::Captured;
 use super::request::Formats;
 use super::schedules::{RESULTS, ScheduleContext};
 use crate::candidates::{self, Candidate, Guess};
