@@ -49,6 +49,7 @@ pub use describe::describe;
 pub use explained::Explained;
 pub use product::explanation;
 pub use request::Request;
+pub use suggest::diagnosis;
 pub use variants::{Fit, identify};
 
 use crate::check::{

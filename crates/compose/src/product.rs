@@ -101,9 +101,6 @@ impl Examined for Prepared {
     }
 
     fn searches(&self) -> Option<String> {
-        if self.request().operands.weights.is_some() {
-            return None;
-        }
         let request = Examined::spelled_out(self);
         Some(shell_line(request.command_line(Verb::Identify)))
     }

@@ -10,38 +10,20 @@ use crate::diagnose::{Ask, Case, Diagnosis, Finding, Setting, diagnose};
 use crate::emu::Catalogue;
 use crate::report::{Cause, Conclusion};
 use crate::role::Role;
+use crate::tensor::Tensor;
 
 /// What fits a D that differs, and what was tried.
 pub fn diagnosed(prepared: &Prepared, found: &Conclusion, part: Option<&Part>) -> Diagnosed {
     let Some(given) = prepared.d() else {
         return Default::default();
     };
-    let choice = prepared.choice();
     let replayed = ambiguity::cost_of_replay(prepared, part);
-    let scaled = prepared.request().operands.has_scales();
-    let case = Case {
-        replay: prepared.replay(),
-        given,
-        tolerance: prepared.request().tolerance,
-        comparison: &found.comparison,
-        sample: &found.sample,
-        architecture: &choice.architecture.name,
-        rule: &|operands| {
-            let model = prepared.request().clone().with_formats(operands).model;
-            let model = model.select(scaled, prepared.scheduling()).ok()?;
-            Some(model.arithmetic)
-        },
-        catalogue: Catalogue::builtin(),
-        engines: prepared.engines(),
-        work: cost::FLOOR.max(replayed / 5 * 2),
-        is_rest: false,
-    };
     let Diagnosis {
         findings,
         places,
         tried,
         untried,
-    } = diagnose(&case);
+    } = diagnosis(prepared, given, found, replayed);
     let cause = |finding: Finding| Cause {
         command: command(prepared, &finding.ask),
         kind: finding.kind,
@@ -56,6 +38,34 @@ pub fn diagnosed(prepared: &Prepared, found: &Conclusion, part: Option<&Part>) -
         tried: tried.into_iter().map(Into::into).collect(),
         untried: untried.into_iter().map(Into::into).collect(),
     }
+}
+
+/// Everything that explains a D that a check does not give. `replayed` is what its replay has cost, in multiply-adds of the exact
+/// engine: the search may take two fifths of that.
+pub fn diagnosis(
+    prepared: &Prepared,
+    given: &Tensor,
+    found: &Conclusion,
+    replayed: u64,
+) -> Diagnosis {
+    let scaled = prepared.request().operands.has_scales();
+    diagnose(&Case {
+        replay: prepared.replay(),
+        given,
+        tolerance: prepared.request().tolerance,
+        comparison: &found.comparison,
+        sample: &found.sample,
+        architecture: &prepared.choice().architecture.name,
+        rule: &|operands| {
+            let model = prepared.request().clone().with_formats(operands).model;
+            let model = model.select(scaled, prepared.scheduling()).ok()?;
+            Some(model.arithmetic)
+        },
+        catalogue: Catalogue::builtin(),
+        engines: prepared.engines(),
+        work: cost::FLOOR.max(replayed / 5 * 2),
+        is_rest: false,
+    })
 }
 
 fn command(prepared: &Prepared, ask: &Ask) -> Option<String> {

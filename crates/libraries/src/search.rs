@@ -1,6 +1,6 @@
 //! A search over what a text leaves open: plans to test against a captured D.
 
-use super::family::COMPARED;
+use super::family::{COMPARED, marlin};
 use super::{KernelError, KernelReading, Options, Plan, Scheme, Shape};
 
 /// Most slices that are tried.
@@ -96,6 +96,15 @@ impl KernelReading {
                 o.fast_accumulation = Some(fast);
             }),
             "tile-k" => each(options, [64, 32, 128], |o, k| o.tile_k = Some(k)),
+            "multiprocessors" => {
+                let gpus = match options.capability {
+                    Some(gpu) => vec![gpu],
+                    None => options.one_of.clone(),
+                };
+                each(options, marlin::multiprocessors(&gpus), |o, count| {
+                    o.multiprocessors = Some(count);
+                })
+            }
             "custom" => each(options, family.tried_customs.clone(), |o, custom| {
                 o.custom = Some(custom);
             }),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::ScreenError;
+use super::causes::cause;
 use super::challenge::Trusted;
 use super::control_faults::{Instead, Whole};
 use super::elements::Where;
@@ -11,15 +12,19 @@ use super::fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
 use super::kernel_search::Other;
 use super::make::payload;
 use super::pattern::{self, Counter, Element};
+use super::ready::Ready;
 use super::results::{Failure, Results};
 use super::suite::{Placement, Product, Route, Suite};
-use super::tiles::{Tiles, codes};
-use crate::check::Prepared;
+use super::tiles::codes;
 use crate::io::printable;
 use crate::io::tree::{Hash, leaf};
 use crate::report::grouped;
 use crate::sign::PublicKey;
 use crate::words::Word;
+
+/// Wrong D whose causes are searched for at most, and causes that a sentence has.
+const MOST_CAUSES: usize = 256;
+const SAID: usize = 3;
 
 /// Judges results of one suite; each with the name of where it was read. With `keys`, all must be signed by one of them.
 ///
@@ -72,6 +77,7 @@ pub fn judge_route(
         route,
         ready: HashMap::new(),
         others: HashMap::new(),
+        causes: HashMap::new(),
         known: Vec::new(),
         returned: returned(&all),
         devices: all.len(),
@@ -129,13 +135,6 @@ fn returned(all: &[(String, Results, Trusted)]) -> HashMap<(String, Hash), usize
     counts
 }
 
-/// A product of the suite and its right D.
-pub(super) struct Ready {
-    pub prepared: Prepared,
-    pub right: Vec<u8>,
-    pub tiles: Tiles,
-}
-
 /// What the judgement of all GPUs shares.
 pub(super) struct Judgement<'a> {
     pub suite: &'a Suite,
@@ -144,6 +143,8 @@ pub(super) struct Judgement<'a> {
     pub ready: HashMap<String, Ready>,
     /// By product and wrong D, the name of another computation that gives it: searched for once.
     pub others: HashMap<(String, Hash), Option<String>>,
+    /// By product and wrong D, what gives exactly its bits: searched for once.
+    causes: HashMap<(String, Hash), Option<String>>,
     /// Computations that have explained a wrong D.
     pub known: Vec<Other>,
     /// How many devices returned a wrong D of a product.
@@ -292,6 +293,7 @@ impl Judgement<'_> {
                 "the same wrong D as on {least} of {} GPUs: a wrong model or a wrong kernel, not a fault of this GPU",
                 self.devices
             );
+            let sentence = sentence + &self.causes(results).unwrap_or_default();
             return (Condition::WrongModel, sentence);
         }
         if wrong.sms.len() <= 1
@@ -304,9 +306,12 @@ impl Judgement<'_> {
             .iter()
             .all(|failure| self.is_everywhere(results, failure))
         {
-            let mut sentence = "the same wrong D on all SMs, or every time and across all of D: an unknown kernel, a \
-                        driver, or a resource that all SMs share; these data do not tell which"
-                .to_owned();
+            let mut sentence =
+                "the same wrong D on all SMs, or every time and across all of D".to_owned();
+            sentence += &self.causes(results).unwrap_or_else(|| {
+                ": an unknown kernel, a driver, or a resource that all SMs share; these data do not tell which"
+                    .to_owned()
+            });
             if !all_listed {
                 let more = results.more_failures;
                 sentence += &format!("; {more} more wrong results are not listed");
@@ -333,6 +338,33 @@ impl Judgement<'_> {
             .map(ToString::to_string)
             .collect();
         pattern::fault(results, wrong, (place, &broken))
+    }
+
+    /// What explains wrong D that are the same everywhere, each with its product; none if nothing does.
+    fn causes(&mut self, results: &Results) -> Option<String> {
+        let mut said = String::new();
+        let mut explained = 0;
+        for failure in &results.failures {
+            let key = (failure.product.clone(), failure.d_sha256);
+            if !self.causes.contains_key(&key) {
+                // Each takes a tenth of a second.
+                let is_known = self.causes.len() < MOST_CAUSES;
+                let ready = &self.ready[&failure.product];
+                let found = is_known.then(|| cause(ready, failure)).flatten();
+                self.causes.insert(key.clone(), found);
+            }
+            if let Some(cause) = &self.causes[&key] {
+                explained += 1;
+                if explained <= SAID {
+                    said += &format!("; {}: {cause}", printable(&failure.product));
+                }
+            }
+        }
+        let all = results.failures.len();
+        if explained < all && explained > 0 {
+            said += &format!("; {explained} of {all} wrong D are explained");
+        }
+        (explained > 0).then_some(said)
     }
 
     /// Whether the bytes of a tile are the right ones of another tile of this D, or of another product.

@@ -11,6 +11,7 @@
 //! [`Fault`] makes the exact engine compute wrong on purpose: it measures what a suite finds, feeds simulated
 //! devices, and is the hypothesis that a judgement tests on the wrong elements of a real one.
 
+mod causes;
 mod challenge;
 mod consistency;
 mod control_faults;
@@ -29,6 +30,7 @@ mod make;
 mod metrics;
 mod other_kernel;
 mod pattern;
+mod ready;
 mod record;
 mod results;
 mod simulate;
@@ -40,6 +42,7 @@ mod view;
 use tcverify_causes::candidates;
 use tcverify_check as check;
 use tcverify_common::{deadline, role, words};
+use tcverify_compose as compose;
 use tcverify_emu as emu;
 use tcverify_engines as engines;
 use tcverify_io as io;

@@ -74,10 +74,7 @@ impl OperandArgs {
     pub fn operands(&self) -> Result<Operands, CheckError> {
         let mut fields = RequestFields::default();
         self.fill(&mut fields)?;
-        if fields.scale_a.is_some() != fields.scale_b.is_some() {
-            let reason = "`scale_a` and `scale_b` must be given together";
-            return Err(CheckError::request("scale_a", reason));
-        }
+        fields.validate()?;
         fields.operands()
     }
 }

@@ -510,3 +510,113 @@ fn an_audit_states_the_schedule() {
         audit(&stated).expect(1);
     }
 }
+
+/// The search names the kernel that gave D, with a number of multiprocessors; its commands judge D identical.
+#[test]
+fn the_kernel_of_weights_is_found() {
+    let cases = [
+        // Scales of groups before the product, in f32 and in D's format.
+        (4, false, "u4b8", 8, "marlin-vllm", "vllm"),
+        (
+            4,
+            true,
+            "u4",
+            8,
+            "marlin-vllm --set reduction=output_type",
+            "vllm",
+        ),
+        (4, false, "u4b8", 4, "marlin-original", "original"),
+        // Scales of columns after it.
+        (4, false, "u4b8", 1, "marlin-vllm", "vllm"),
+        (8, false, "u8b128", 1, "marlin-vllm", "vllm"),
+    ];
+    for (bits, zeros, kind, groups, kernel, name) in cases {
+        let all = product(bits, zeros, [3, 128, 512], groups);
+        let zero_b = if zeros { "--zero-b z.npy" } else { "" };
+        let given = format!("--weights {kind} {zero_b}");
+        let made = format!("{KERNEL} {kernel} --set multiprocessors=108 {given} a.npy b.npy");
+        let d = all.replayed(&made);
+        let folder = &all.folder;
+        folder.write("d.npy", d.clone());
+        let search =
+            format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} a.npy b.npy d.npy");
+        let found = folder
+            .tcverify(&format!("{search} --json -"))
+            .expect(0)
+            .json();
+        let fits = found["fits"].as_array().expect("a list");
+        let is_it = |fit: &&Value| {
+            let settings = fit["schedule"]["kernel"]["settings"].as_array();
+            let has = |name: &str, value: &str| {
+                let mut settings = settings.into_iter().flatten();
+                settings.any(|one| {
+                    one["name"] == name && one["value"].as_str().unwrap().starts_with(value)
+                })
+            };
+            has("multiprocessors", "108") && has("weights", name)
+        };
+        assert!(
+            fits.iter().any(|fit| is_it(&fit)),
+            "{kernel} {kind}: {found}"
+        );
+        for fit in fits {
+            let command = fit["names"][0]["command"].as_str().expect("a command");
+            let words = shlex::split(command).expect("words");
+            folder
+                .words(words[1..].iter().map(String::as_str))
+                .expect(0);
+        }
+        // One wrong bit fits nothing.
+        let mut wrong = d;
+        *wrong.last_mut().unwrap() ^= 2;
+        folder.write("d.npy", wrong);
+        folder.tcverify(&search).expect(1);
+    }
+}
+
+#[test]
+fn a_text_that_leaves_the_multiprocessors_open_is_completed() {
+    let all = product(4, false, [5, 256, 1024], 8);
+    let given = "--weights u4b8 a.npy b.npy";
+    let made = format!("{KERNEL} marlin-vllm --set multiprocessors=108 {given}");
+    let folder = &all.folder;
+    folder.write("d.npy", all.replayed(&made));
+    let search = format!("identify {KERNEL} marlin-vllm {given} d.npy");
+    let text = folder.tcverify(&search).expect(0).stdout;
+    assert!(text.contains("multiprocessors 108"), "{text}");
+    // The unit alone, too.
+    let auto = format!("check --arch auto --dtype fp16 --scale-b s.npy {given} d.npy");
+    folder.tcverify(&auto).expect(0);
+    let one = &format!("{search} --arch h100");
+    folder.tcverify(one).expect(0);
+    // What a check refuses, the search refuses.
+    let base = "identify --dtype fp16 --scale-b s.npy";
+    for (given, words) in [
+        ("--weights u4 a.npy b.npy d.npy", &["--zero-b"][..]),
+        ("--weights u4b8 a.npy a.npy d.npy", &["unpack", "a.npy"]),
+        (
+            "--weights u4b8 --scale-a s.npy a.npy b.npy d.npy",
+            &["--weights", "--scale-a"],
+        ),
+        ("a.npy b.npy d.npy", &["--scale-b", "--scale-a"]),
+    ] {
+        let error = folder.tcverify(&format!("{base} {given}")).expect(2).stderr;
+        for word in words {
+            assert!(error.contains(word), "{word}: {error}");
+        }
+    }
+}
+
+#[test]
+fn awqs_own_kernel_is_found() {
+    let all = product(4, true, [5, 256, 1024], 8);
+    let given = "--weights u4 --zero-b z.npy a.npy b.npy";
+    let folder = &all.folder;
+    let made = format!(
+        "replay --arch a100 --dtype fp16 --d-dtype fp16 --scale-b s.npy --schedule vllm-awq-gemm {given} -q -o d.npy"
+    );
+    folder.tcverify(&made).expect(0);
+    let search = format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} d.npy");
+    let text = folder.tcverify(&search).expect(0).stdout;
+    assert!(text.contains("--schedule vllm-awq-gemm"), "{text}");
+}

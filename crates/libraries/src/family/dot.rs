@@ -27,7 +27,7 @@ pub static FAMILY: Family = Family {
         source: "bitequiv",
     }],
     names: &["dot_kernel", "reduce_1Block_kernel"],
-    tried_unnamed: Some("dot_kernel"),
+    tried_unnamed: &["dot_kernel"],
     needs,
     plan,
     ..Family::CUBLAS

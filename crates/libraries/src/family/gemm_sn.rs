@@ -24,7 +24,7 @@ pub static FAMILY: Family = Family {
     }],
     names: &["gemmSN_"],
     never_split: true,
-    tried_unnamed: Some("gemmSN_NN_kernel"),
+    tried_unnamed: &["gemmSN_NN_kernel"],
     needs,
     plan,
     ..Family::CUBLAS

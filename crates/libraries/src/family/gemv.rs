@@ -31,7 +31,7 @@ pub static FAMILY: Family = Family {
         source: "bitequiv",
     }],
     names: &["gemv2T", "gemv2N", "gemvNSP", "gemvx", "gemvn"],
-    tried_unnamed: Some("gemv2T_kernel_val"),
+    tried_unnamed: &["gemv2T_kernel_val"],
     tried_customs: 0..112,
     needs,
     plan,

@@ -22,7 +22,7 @@ pub static FAMILY: Family = Family {
     }],
     names: &["magma_sgemmEx"],
     never_split: true,
-    tried_unnamed: Some("magma_sgemmEx_kernel"),
+    tried_unnamed: &["magma_sgemmEx_kernel"],
     plan,
     ..Family::CUBLAS
 };

@@ -44,6 +44,16 @@ pub static FAMILY: Family = Family {
     library: Library::Described,
     names: &["marlin", "Marlin"],
     never_split: true,
+    // The first ones take the tile that the shapes and the GPU's memory choose.
+    tried_unnamed: &[
+        "marlin-vllm",
+        "marlin-original",
+        "marlin-vllm,128x128x256",
+        "marlin-vllm,64x256x256",
+        "marlin-vllm,64x128x128",
+        "marlin-vllm,128x64x128",
+    ],
+    of_weights: true,
     oldest: Some(Capability::new(8, 0)),
     issues: Issues::Named("mma"),
     needs,
@@ -58,8 +68,8 @@ fn needs(settings: &Settings) -> Vec<Open> {
         open.push(Open::new("the operands' format", "dtype", why));
     }
     if settings.multiprocessors.is_none() {
-        let why = "stripes are cut by it (A100 108, H100 SXM and H200 132, H100 PCIe 114, L4 58, L40S 142, RTX 4090 128, \
-            B200 148)";
+        let counts = MULTIPROCESSORS.map(|(gpu, _, count)| format!("{gpu} {count}"));
+        let why = format!("stripes are cut by it ({})", counts.join(", "));
         open.push(Open::new(
             "the number of multiprocessors",
             "multiprocessors",
@@ -67,6 +77,31 @@ fn needs(settings: &Settings) -> Vec<Open> {
         ));
     }
     open
+}
+
+/// Multiprocessors of GPUs, by NVIDIA's data sheets.
+const MULTIPROCESSORS: [(&str, Capability, u32); 14] = [
+    ("A100", Capability::new(8, 0), 108),
+    ("A10", Capability::new(8, 6), 72),
+    ("A10G", Capability::new(8, 6), 80),
+    ("RTX 3090", Capability::new(8, 6), 82),
+    ("RTX A6000", Capability::new(8, 6), 84),
+    ("L4", Capability::new(8, 9), 58),
+    ("RTX 4090", Capability::new(8, 9), 128),
+    ("L40 and L40S", Capability::new(8, 9), 142),
+    ("H20", Capability::new(9, 0), 78),
+    ("H100 PCIe", Capability::new(9, 0), 114),
+    ("H100 SXM and H200", Capability::new(9, 0), 132),
+    ("B200", Capability::new(10, 0), 148),
+    ("RTX 5090", Capability::new(12, 0), 170),
+    ("RTX PRO 6000", Capability::new(12, 0), 188),
+];
+
+/// The numbers of multiprocessors that a search tries on any of these GPUs; on all, if none is known.
+pub(crate) fn multiprocessors(gpus: &[Capability]) -> impl Iterator<Item = u32> {
+    let is_one = |gpu: &Capability| gpus.is_empty() || gpus.contains(gpu);
+    let all = MULTIPROCESSORS.into_iter();
+    all.filter_map(move |(_, gpu, count)| is_one(&gpu).then_some(count))
 }
 
 /// k and columns of a tile, and threads.

@@ -56,9 +56,11 @@ pub struct Family {
     pub(super) issues: Issues,
     /// Whether its epilogue was compared, too: that of others is concluded from it.
     pub(super) epilogue_compared: bool,
-    /// A kernel that a search tries on 16-bit operands without being named: nothing but a search tells the
-    /// options of kernels of CUDA cores.
-    pub(super) tried_unnamed: Option<&'static str>,
+    /// Kernels that a search tries on 16-bit operands without being named: nothing but a search tells the options
+    /// of kernels of CUDA cores, and of weights.
+    pub(super) tried_unnamed: &'static [&'static str],
+    /// Whether B is held as codes of weights.
+    pub(super) of_weights: bool,
     /// Custom options that a search tries.
     pub(super) tried_customs: std::ops::Range<u32>,
     /// The fewest slices that a search tries.
@@ -88,11 +90,11 @@ pub(super) enum Issues {
     Named(&'static str),
 }
 
-/// Names of the kernels that are tried on 16-bit operands without being named.
-pub fn unnamed() -> impl Iterator<Item = &'static str> {
-    FAMILIES
-        .into_iter()
-        .filter_map(|family| family.tried_unnamed)
+/// Names of the kernels that are tried on 16-bit operands without being named: those of weights, or the others.
+pub fn unnamed(of_weights: bool) -> impl Iterator<Item = &'static str> {
+    let families = FAMILIES.into_iter();
+    let families = families.filter(move |family| family.of_weights == of_weights);
+    families.flat_map(|family| family.tried_unnamed.iter().copied())
 }
 
 /// How the order of a family is known on some GPUs.
@@ -142,7 +144,8 @@ impl Family {
         oldest: None,
         issues: Issues::First,
         epilogue_compared: false,
-        tried_unnamed: None,
+        tried_unnamed: &[],
+        of_weights: false,
         tried_customs: 0..2,
         fewest_slices: |_| 1,
         needs: |_| Vec::new(),

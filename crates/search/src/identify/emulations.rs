@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::readings::{Captured, Readings};
+use super::captured::Captured;
+use super::readings::Readings;
 use super::schedules::ScheduleContext;
 use crate::candidates::{Candidate, Emulation, Guess, Name, emulations};
 use crate::emu::schedule::BoundSchedule;

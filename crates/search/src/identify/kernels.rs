@@ -3,18 +3,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::readings::Captured;
+use super::captured::Captured;
 use super::request::Formats;
 use super::schedules::{RESULTS, ScheduleContext};
+use super::weights::WeightArrays;
 use crate::candidates::{self, Candidate, Guess};
 use crate::check::{
     CheckError, KernelAnswers, KernelRequest, KernelSource, ScheduleRequest, ScheduleSource,
 };
 use crate::emu::Catalogue;
-use crate::emu::schedule::{BoundSchedule, KTraversal, Overrides, Schedule, TileOfD};
+use crate::emu::schedule::{BoundSchedule, KTraversal, Overrides, Parts, Schedule, TileOfD};
 use crate::libraries::{
-    self, Accumulation, How, IfKnown, KernelError, KernelReading, Options, Plan, Product, Shape,
-    Sourced, field_error, kernel_words,
+    self, Accumulation, How, IfKnown, KernelError, KernelReading, Options, Plan, Product, Scheme,
+    Shape, Sourced, field_error, kernel_words,
 };
 use crate::num::Format;
 use crate::report::KernelDescription;
@@ -62,6 +63,8 @@ impl Kernels {
         let mut options = Options {
             operands: Some(operands(&reading, shape, formats, captured)?),
             result: formats.d,
+            weights: captured.weights.as_ref().map(|weights| weights.kind),
+            groups: captured.weights.as_ref().map(WeightArrays::groups),
             ..Options::default()
         };
         if formats.a.is_none() {
@@ -82,8 +85,9 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Kernels of CUDA cores with the options that they really have, beyond the presets.
-    pub fn on_cuda_cores(formats: Formats, context: &ScheduleContext) -> Kernels {
+    /// Kernels that nothing but a search tells: those of weights with every tile and number of multiprocessors; or
+    /// those of CUDA cores with the options that they really have.
+    pub fn unnamed(formats: Formats, context: &ScheduleContext) -> Kernels {
         let (captured, problem) = (context.captured, &context.problem);
         let shape = &Shape {
             m: problem.m,
@@ -96,12 +100,21 @@ impl Kernels {
             .into_iter()
             .filter(|&format| captured.a.has(format) && captured.b.has(format));
         for format in readable {
-            for text in libraries::unnamed() {
+            let weights = captured.weights.as_ref();
+            // Marlin adds blocks in f32, or in D's format.
+            let schemes = [None, weights.map(|_| Scheme::OutputType)];
+            let schemes = &schemes[..1 + usize::from(weights.is_some())];
+            let texts = libraries::unnamed(weights.is_some());
+            let texts = texts.flat_map(|text| schemes.iter().map(move |&scheme| (text, scheme)));
+            for (text, scheme) in texts {
                 let reading = libraries::read(text).expect("a name");
                 let options = Options {
                     operands: Some([format; 2]),
                     result: formats.d,
-                    found: vec!["dtype"],
+                    weights: weights.map(|weights| weights.kind),
+                    groups: weights.map(WeightArrays::groups),
+                    scheme,
+                    found: vec!["dtype", "reduction"],
                     ..Options::default()
                 };
                 let stated = KernelSource::Text(text.into());
@@ -278,13 +291,16 @@ fn digest(candidate: &Candidate, k: usize) -> Option<[u64; 2]> {
     let spec = &candidate.schedule.as_ref()?.spec;
     let span = candidate.arithmetic.step.span();
     let walk = KTraversal::new(spec, k, span, TileOfD::ONLY).ok()?;
-    let epilogue = serde_json::to_string(&spec.epilogue).ok()?;
+    // Tiles of D may have orders of their own.
+    let split = spec.split.as_ref();
+    let tiled = split.filter(|split| matches!(split.parts, Parts::Tiles { .. }));
+    let rest = serde_json::to_string(&(&spec.epilogue, &spec.scales, tiled)).ok()?;
     let arithmetic = candidate.arithmetic.sha256();
     Some(candidates::digest((
         (arithmetic, candidate.nearest),
         candidate.result(),
         walk,
-        epilogue,
+        rest,
     )))
 }
 
@@ -340,6 +356,7 @@ fn request(plan: &Plan, stated: &KernelSource) -> ScheduleRequest {
             reduction: found(&settings.scheme),
             partition: found(&settings.partition),
             custom: found(&settings.custom),
+            multiprocessors: found(&settings.multiprocessors),
             accumulation,
             ..KernelAnswers::default()
         },

@@ -5,13 +5,15 @@
 //! Identify ──prepare──> Prepared ──run──> report::Identification
 //! ```
 //!
-//! * `request`: the type; `readings`: a file in every format that fits it.
+//! * `request`: the type; `readings`: a file in every format that fits it; `weights`: a B that
+//!   is held as codes; `captured`: all files of a search.
 //! * `sample`: which elements are examined first; `search`: all candidates in lockstep, within a budget; `common`:
 //!   the work that they share.
 //! * `schedules`: candidates under schedules; `emulations`: those that take operands apart; `kernels`: those that a kernel text
 //!   allows; `separate`: operands on which two candidates differ.
 //! * `run`, `result`: the whole search in order, and its result.
 
+mod captured;
 mod common;
 pub mod document;
 mod emulations;
@@ -26,6 +28,7 @@ mod schedules;
 mod search;
 mod separate;
 mod view;
+mod weights;
 
 pub use request::{Formats, Identify, IdentifyError, Limits, Schedules};
 pub use run::Prepared;

@@ -1,9 +1,9 @@
 //! A search, from files to what fits.
 
+use super::captured::Captured;
 use super::common::SharedWork;
 use super::emulations;
 use super::kernels::Kernels;
-use super::readings::Captured;
 use super::request::{Identify, IdentifyError, Schedules};
 use super::sample::Sample;
 use super::schedules::ScheduleContext;
@@ -185,18 +185,20 @@ impl Prepared {
                 Some(_) => kernels.candidates(&context, &base, &[]),
                 None => {
                     let mut more = context.candidates(&base, &found);
-                    kernels = Kernels::on_cuda_cores(self.request.formats, &context);
+                    kernels = Kernels::unnamed(self.request.formats, &context);
                     more.extend(kernels.candidates(&context, &base, &more));
                     more
                 }
             };
             let given = |candidate: &Candidate| context.given(candidate);
             let first = &sample.elements[..TOGETHER.min(sample.elements.len())];
-            let common = SharedWork::of(&more, first);
+            // Kernels of weights multiply one of two Bs.
+            let shares = captured.weights.is_none();
+            let common = shares.then(|| SharedWork::of(&more, first));
             let under = Search {
                 given: &given,
                 first: FEW,
-                common: Some(&common),
+                common: common.as_ref(),
                 ..alone
             };
             let mut more = under.tested(limits.quick, more, &mut budget);

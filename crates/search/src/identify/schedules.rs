@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::readings::{Captured, Readings};
+use super::captured::Captured;
+use super::readings::Readings;
 use super::search::{Found, Given};
 use crate::candidates::{Candidate, Guess, Wanted, granularity, guesses, tells_zeros};
 use crate::emu::Problem;
 use crate::emu::schedule::{
-    AddendAt, BoundSchedule, Overrides, Per, Schedule, ScheduleSpec, Values,
+    AddendAt, BoundSchedule, Multiply, Overrides, Per, Schedule, ScheduleSpec, Values,
 };
 use crate::num::{F32, Format};
 
@@ -58,6 +59,7 @@ impl<'a> ScheduleContext<'a> {
         let per = spec.scales.as_ref().map(|scaling| scaling.per);
         (self.captured.c.is_none() || self.c_format(candidate, late).is_some())
             && self.can_add_bias(candidate, spec)
+            && self.can_scale_weights(candidate, spec)
             && (self.scales.is_none() || self.scales == per)
             && (self.scale_result.is_none() || spec.epilogue.result_scale.is_some())
     }
@@ -75,6 +77,18 @@ impl<'a> ScheduleContext<'a> {
         })
     }
 
+    /// Whether weights have the scales that a schedule applies to sums, if it does.
+    fn can_scale_weights(&self, candidate: &Candidate, spec: &ScheduleSpec) -> bool {
+        let Some(per) = of_weights(spec) else {
+            return true;
+        };
+        self.captured.weights.as_ref().is_some_and(|weights| {
+            let scales = weights.scales(candidate.arithmetic.b);
+            let values = Values::default();
+            (values.with_scales_of_b(per, scales, &self.problem)).is_ok()
+        })
+    }
+
     /// Whether a schedule has a place for the bias, if there is one.
     fn can_add_bias(&self, candidate: &Candidate, spec: &ScheduleSpec) -> bool {
         let (values, arithmetic) = (&self.values, &candidate.arithmetic);
@@ -86,15 +100,23 @@ impl<'a> ScheduleContext<'a> {
         !values.has_bias() || !spec.is_in_place() && results.any(takes)
     }
 
-    /// The schedule of one chain, which adds the bias, if there is one.
-    fn plain(&self, candidate: &Candidate) -> Option<Guess> {
-        let preset = Schedule::preset("plain").expect("a preset");
-        self.values.has_bias().then(|| Guess {
-            spec: preset.spec.clone(),
-            preset: Cow::Borrowed(preset),
-            overrides: Overrides::default(),
-            rank: candidate.rank(),
-            plan: None,
+    /// Schedules of this request: one chain that adds a bias, a kernel of weights.
+    fn own(&self, candidate: &Candidate) -> impl Iterator<Item = Guess> {
+        let of_weights = self.captured.weights.is_some();
+        let names = [
+            self.values.has_bias().then_some("plain"),
+            of_weights.then_some("vllm-awq-gemm"),
+        ];
+        let rank = candidate.rank();
+        names.into_iter().flatten().map(move |name| {
+            let preset = Schedule::preset(name).expect("a preset");
+            Guess {
+                spec: preset.spec.clone(),
+                preset: Cow::Borrowed(preset),
+                overrides: Overrides::default(),
+                rank,
+                plan: None,
+            }
         })
     }
 
@@ -133,7 +155,7 @@ impl<'a> ScheduleContext<'a> {
                     zeros: zeros.contains(&result),
                     afford: &|_| true,
                 });
-                let guesses = self.plain(candidate).into_iter().chain(list);
+                let guesses = self.own(candidate).chain(list);
                 let possible = guesses.filter(|guess| self.can_be(candidate, &guess.spec));
                 candidates.extend(possible.map(|guess| candidate.under(guess, result)));
             }
@@ -171,7 +193,14 @@ impl<'a> ScheduleContext<'a> {
             }
         };
         let formats = [read(&captured.a, a), read(&captured.b, b), c];
-        let problem = captured.problem_of(formats, candidate.nearest, None);
+        let spec = candidate.schedule.as_ref().map(|guess| &guess.spec);
+        let weights = captured.weights.as_ref().zip(spec.and_then(of_weights));
+        let problem = match weights {
+            Some(_) => captured.unscaled_problem(formats).ok_or_else(String::new),
+            None => {
+                (captured.problem_of(formats, candidate.nearest, None)).map_err(|error| error.0)
+            }
+        };
         let problem = problem.expect("shapes were checked, and fit every format");
         let mut values = self.values.clone();
         values.scale_result = self.scale_result.map(|scale| scale.0);
@@ -184,12 +213,24 @@ impl<'a> ScheduleContext<'a> {
             Some((per, scales)) => values.with_scales(per, scales, &problem),
             None => Ok(values),
         };
+        let values = match weights {
+            Some((weights, per)) => {
+                values.and_then(|values| values.with_scales_of_b(per, weights.scales(b), &problem))
+            }
+            None => values,
+        };
         Given {
             problem,
             d: self.captured.d.tensor(candidate.result()),
             values: values.expect("shapes were checked"),
         }
     }
+}
+
+/// What shares a scale of weights, where a schedule applies it to sums.
+fn of_weights(spec: &ScheduleSpec) -> Option<Per> {
+    let scaling = spec.scales.as_ref()?;
+    (scaling.multiply == Multiply::BAlone).then_some(scaling.per)
 }
 
 /// What shares a scale, if there are scales in f32.

@@ -16,9 +16,11 @@ pub struct Tie<'a> {
 pub struct Line<'a> {
     /// None if it is one chain over K.
     schedule: Option<&'a IdentifiedSchedule>,
-    /// The kernel's settings, except a number of slices that a search found.
+    /// The kernel's settings, except numbers of slices and of multiprocessors that a search found.
     kernel: Option<KernelDescription>,
     variants: Vec<Variant>,
+    /// Those that were found.
+    multiprocessors: Vec<usize>,
     /// Positions among the fits, ascending; of all arithmetics of the tie.
     pub fits: Vec<usize>,
 }
@@ -67,19 +69,26 @@ impl<'a> Tie<'a> {
         let mut rest = schedule.map_or(Overrides::default(), |of| of.overrides.clone());
         let slices = rest.split_k.take();
         let kernel = schedule.and_then(|of| of.kernel.as_ref());
-        let kernel = kernel.map(without_slices);
+        let found = kernel.and_then(|kernel| {
+            let mut settings = kernel.settings.iter();
+            let found = settings.find(|setting| setting.is_found(MULTIPROCESSORS));
+            found.and_then(|setting| setting.value.parse::<usize>().ok())
+        });
+        let kernel = kernel.map(without_counts);
         let same = |line: &Line| line.has(schedule, kernel.as_ref());
         let at = self.lines.iter().position(same).unwrap_or_else(|| {
             self.lines.push(Line {
                 schedule,
                 kernel,
                 variants: Vec::new(),
+                multiprocessors: Vec::new(),
                 fits: Vec::new(),
             });
             self.lines.len() - 1
         });
         let line = &mut self.lines[at];
         line.fits.push(position);
+        line.multiprocessors.extend(found);
         let known = line.variants.iter_mut();
         let mut known =
             known.filter(|of| of.rest == rest && of.slices.is_empty() == slices.is_none());
@@ -113,14 +122,19 @@ impl<'a> Tie<'a> {
 }
 
 impl Line<'_> {
-    /// The kernel's settings, with all numbers of slices that were found.
+    /// The kernel's settings, with all numbers of slices and of multiprocessors that were found.
     pub fn kernel(&self) -> Option<KernelDescription> {
         let mut kernel = self.schedule?.kernel.clone()?;
         let slices = self.variants.iter().flat_map(|variant| &variant.slices);
         let slices: Vec<usize> = slices.copied().collect();
-        for setting in &mut kernel.settings {
-            if setting.is_found("slices") && slices.len() > 1 {
-                setting.value = runs(&slices);
+        for (name, found) in [
+            ("slices", &slices),
+            (MULTIPROCESSORS, &self.multiprocessors),
+        ] {
+            for setting in &mut kernel.settings {
+                if setting.is_found(name) && found.len() > 1 {
+                    setting.value = runs(found);
+                }
             }
         }
         Some(kernel)
@@ -136,7 +150,9 @@ impl Line<'_> {
     }
 
     fn is_like(&self, other: &Line) -> bool {
-        self.has(other.schedule, other.kernel.as_ref()) && self.variants == other.variants
+        self.has(other.schedule, other.kernel.as_ref())
+            && self.variants == other.variants
+            && self.multiprocessors == other.multiprocessors
     }
 }
 
@@ -147,6 +163,10 @@ impl std::fmt::Display for Line<'_> {
         let Some(schedule) = self.schedule else {
             return f.write_str("one chain over K");
         };
+        if self.multiprocessors.len() > 1 {
+            let counts = runs(&self.multiprocessors);
+            return write!(f, "{}: {counts} multiprocessors", schedule.name);
+        }
         let one = self.variants.len() == 1 && self.variants[0].slices.len() <= 1;
         if one {
             return write!(f, "{schedule}: {}", schedule.spec.summary());
@@ -180,13 +200,18 @@ impl Identified {
     }
 }
 
-/// A kernel's settings, without a number of slices that a search found.
-fn without_slices(kernel: &KernelDescription) -> KernelDescription {
+/// A setting that a search finds.
+const MULTIPROCESSORS: &str = "multiprocessors";
+
+/// A kernel's settings, without numbers of slices and of multiprocessors that a search found.
+fn without_counts(kernel: &KernelDescription) -> KernelDescription {
     let mut kernel = kernel.clone();
     kernel.order.clear();
-    kernel
-        .settings
-        .retain(|setting| !setting.is_found("slices"));
+    kernel.settings.retain(|setting| {
+        !["slices", MULTIPROCESSORS]
+            .iter()
+            .any(|name| setting.is_found(name))
+    });
     kernel
 }
 
