@@ -7,7 +7,9 @@ use std::ops::Range;
 use super::float32::{Exactly, Log, Natively, Perturbed, Tracing, UlpPerturbation, with_fma};
 use super::row_kernel::{ExecContext, Inputs, OpError, Parameters, Planned, RowKernel};
 use super::rule::Rule;
-use super::{attention, block_float, elementwise, mul_mat_vec, norm, quantize, rope, softmax};
+use super::{
+    attention, block_float, elementwise, mul_mat_vec, norm, quantize, ranks, rope, softmax,
+};
 use crate::emu::Engine;
 use crate::num::Format;
 
@@ -112,6 +114,7 @@ impl<'a> BoundOp<'a> {
             Rule::MulMatVecQ(rule) => job(mul_mat_vec::plan(rule, inputs)?, engine),
             Rule::RmsNorm(rule) => job(norm::rms(rule, inputs, parameters)?, engine),
             Rule::LayerNorm(rule) => job(norm::layer(rule, inputs, parameters)?, engine),
+            Rule::AllReduceSum(rule) => job(ranks::plan(rule, inputs)?, engine),
             Rule::Softmax(rule) => job(softmax::plan(rule, inputs)?, engine),
             Rule::Rope(rule) => job(rope::plan(rule, inputs, parameters)?, engine),
             Rule::QuantizeFp8(rule) => job(quantize::plan(rule, inputs, parameters)?, engine),

@@ -6,7 +6,7 @@
 //!   rule with its name and its sources, one JSON file each in `variants/`; [`refused`]: what cannot be replayed, and
 //!   why.
 //! * [`BoundOp`]: a rule on given arrays. `elementwise`, `norm` (with `sums`: how threads add), `softmax`, `rope`,
-//!   `quantize`, `block_float`, `attention`, `mul_mat_vec`: the kinds.
+//!   `quantize`, `block_float`, `attention`, `mul_mat_vec`, `ranks`: the kinds.
 
 mod arrays;
 mod attention;
@@ -16,6 +16,7 @@ mod elementwise;
 mod mul_mat_vec;
 mod norm;
 mod quantize;
+mod ranks;
 mod rope;
 mod row_kernel;
 mod rule;

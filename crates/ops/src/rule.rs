@@ -48,6 +48,8 @@ rule! {
     Add(Plain) = "add",
     /// A number for every column, added and rounded once.
     Bias(Plain) = "bias",
+    /// A sum over ranks, the first axis.
+    AllReduceSum(Plain) = "all_reduce_sum",
     Silu(Silu) = "silu",
     SiluAndMul(SiluAndMul) = "silu_and_mul",
     /// The form with tanh.

@@ -43,7 +43,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [&str; 62] = files![
+const FILES: [&str; 63] = files![
     "rcp-approx--ptx",
     "rcp-approx--ptx-ftz",
     "rsqrt-approx--ptx",
@@ -64,6 +64,7 @@ const FILES: [&str; 62] = files![
     "sqrt--ieee",
     "add--rounded-once",
     "bias--rounded-once",
+    "all-reduce-sum--tree",
     "silu--pytorch",
     "silu--te",
     "silu--flashinfer",

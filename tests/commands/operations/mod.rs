@@ -8,6 +8,7 @@ mod judging;
 mod layer;
 mod parts;
 mod policy;
+mod ranks;
 mod sweep;
 
 use std::path::PathBuf;
