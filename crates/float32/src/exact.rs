@@ -24,7 +24,7 @@ fn rounded(negative: bool, magnitude: u128, lsb: i32, sticky: bool) -> u32 {
     target.round(negative, magnitude, lsb, sticky) as u32
 }
 
-impl Arith for Exactly {
+impl Ops for Exactly {
     fn add(self, x: u32, y: u32) -> u32 {
         IEEE.add(x, y)
     }
@@ -37,6 +37,16 @@ impl Arith for Exactly {
         IEEE.fma(x, y, z)
     }
 
+    fn round(self, x: u32, to: Format) -> u64 {
+        IEEE.round(x, to)
+    }
+
+    fn widen(self, code: u64, from: Format) -> u32 {
+        IEEE.widen(code, from)
+    }
+}
+
+impl Arith for Exactly {
     fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
         let number = |code: u32| F32.unpack(code.into());
         let product = ([F32, F32], number(x), number(y));
@@ -83,13 +93,5 @@ impl Arith for Exactly {
 
     fn mufu(self, function: Function, x: u32) -> u32 {
         mufu(function, x)
-    }
-
-    fn round(self, x: u32, to: Format) -> u64 {
-        IEEE.round(x, to)
-    }
-
-    fn widen(self, code: u64, from: Format) -> u32 {
-        IEEE.widen(code, from)
     }
 }

@@ -31,6 +31,8 @@ pub use trace::{Event, Log, Tracing};
 
 use crate::num::Format;
 
+pub use crate::emu::schedule::Ops;
+
 /// The code of every NaN that an operation returns (PTX ISA).
 pub const NAN: u32 = 0x7fff_ffff;
 /// 1.
@@ -40,14 +42,8 @@ pub const MINUS_INFINITY: u32 = 0xff80_0000;
 const SIGN: u32 = 0x8000_0000;
 const INFINITY: u32 = 0x7f80_0000;
 
-/// Arithmetic on f32 codes.
-pub trait Arith: Copy {
-    /// `x + y`.
-    fn add(self, x: u32, y: u32) -> u32;
-    /// `x * y`.
-    fn mul(self, x: u32, y: u32) -> u32;
-    /// `x * y + z`, rounded once.
-    fn fma(self, x: u32, y: u32, z: u32) -> u32;
+/// What is computed between products on f32 codes, beside what chains need ([`Ops`]).
+pub trait Arith: Ops {
     /// `x * y + z`, rounded once, toward minus infinity.
     fn fma_down(self, x: u32, y: u32, z: u32) -> u32;
     /// `x / y`.
@@ -56,10 +52,6 @@ pub trait Arith: Copy {
     fn sqrt(self, x: u32) -> u32;
     /// A function of the special function unit, bare.
     fn mufu(self, function: Function, x: u32) -> u32;
-    /// `x` rounded once to a result's format.
-    fn round(self, x: u32, to: Format) -> u64;
-    /// A code of a result's format as f32.
-    fn widen(self, code: u64, from: Format) -> u32;
     /// The purpose of the operations that follow, for explanations.
     #[inline(always)]
     fn stage(self, _: fmt::Arguments) {}
@@ -144,63 +136,53 @@ pub fn code(x: f32) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub struct Flushing<A>(pub A);
 
-impl<A: Arith> Arith for Flushing<A> {
-    #[inline(always)]
+impl<A: Arith> Ops for Flushing<A> {
     fn add(self, x: u32, y: u32) -> u32 {
         flushed(self.0.add(flushed(x), flushed(y)))
     }
 
-    #[inline(always)]
     fn mul(self, x: u32, y: u32) -> u32 {
         flushed(self.0.mul(flushed(x), flushed(y)))
     }
 
-    #[inline(always)]
     fn fma(self, x: u32, y: u32, z: u32) -> u32 {
         flushed(self.0.fma(flushed(x), flushed(y), flushed(z)))
     }
 
-    #[inline(always)]
-    fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
-        flushed(self.0.fma_down(flushed(x), flushed(y), flushed(z)))
-    }
-
-    #[inline(always)]
-    fn div(self, x: u32, y: u32) -> u32 {
-        flushed(self.0.div(flushed(x), flushed(y)))
-    }
-
-    #[inline(always)]
-    fn sqrt(self, x: u32) -> u32 {
-        self.0.sqrt(flushed(x))
-    }
-
-    #[inline(always)]
-    fn mufu(self, function: Function, x: u32) -> u32 {
-        self.0.mufu(function, x)
-    }
-
-    #[inline(always)]
     fn round(self, x: u32, to: Format) -> u64 {
         self.0.round(x, to)
     }
 
-    #[inline(always)]
     fn widen(self, code: u64, from: Format) -> u32 {
         self.0.widen(code, from)
     }
+}
 
-    #[inline(always)]
+impl<A: Arith> Arith for Flushing<A> {
+    fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
+        flushed(self.0.fma_down(flushed(x), flushed(y), flushed(z)))
+    }
+
+    fn div(self, x: u32, y: u32) -> u32 {
+        flushed(self.0.div(flushed(x), flushed(y)))
+    }
+
+    fn sqrt(self, x: u32) -> u32 {
+        self.0.sqrt(flushed(x))
+    }
+
+    fn mufu(self, function: Function, x: u32) -> u32 {
+        self.0.mufu(function, x)
+    }
+
     fn stage(self, what: fmt::Arguments) {
         self.0.stage(what);
     }
 
-    #[inline(always)]
     fn column(self, column: usize) {
         self.0.column(column);
     }
 
-    #[inline(always)]
     fn noted(self, what: impl FnOnce() -> String, code: u32) {
         self.0.noted(what, code);
     }

@@ -63,51 +63,44 @@ impl Default for Natively {
     }
 }
 
-impl Arith for Natively {
-    #[inline(always)]
+impl Ops for Natively {
     fn add(self, x: u32, y: u32) -> u32 {
         IEEE.add(x, y)
     }
 
-    #[inline(always)]
     fn mul(self, x: u32, y: u32) -> u32 {
         IEEE.mul(x, y)
     }
 
-    #[inline(always)]
     fn fma(self, x: u32, y: u32, z: u32) -> u32 {
         IEEE.fma(x, y, z)
     }
 
-    #[inline(always)]
-    fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
-        super::Exactly.fma_down(x, y, z)
-    }
-
-    #[inline(always)]
-    fn div(self, x: u32, y: u32) -> u32 {
-        self.code(f32::from_bits(x) / f32::from_bits(y))
-    }
-
-    #[inline(always)]
-    fn sqrt(self, x: u32) -> u32 {
-        self.code(f32::from_bits(x).sqrt())
-    }
-
-    #[inline(always)]
-    fn mufu(self, function: Function, x: u32) -> u32 {
-        let table = self.tables[function as usize];
-        mufu::with(function, x, |argument| table[argument as usize])
-    }
-
-    #[inline(always)]
     fn round(self, x: u32, to: Format) -> u64 {
         IEEE.round(x, to)
     }
 
-    #[inline(always)]
     fn widen(self, code: u64, from: Format) -> u32 {
         IEEE.widen(code, from)
+    }
+}
+
+impl Arith for Natively {
+    fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
+        super::Exactly.fma_down(x, y, z)
+    }
+
+    fn div(self, x: u32, y: u32) -> u32 {
+        self.code(f32::from_bits(x) / f32::from_bits(y))
+    }
+
+    fn sqrt(self, x: u32) -> u32 {
+        self.code(f32::from_bits(x).sqrt())
+    }
+
+    fn mufu(self, function: Function, x: u32) -> u32 {
+        let table = self.tables[function as usize];
+        mufu::with(function, x, |argument| table[argument as usize])
     }
 }
 

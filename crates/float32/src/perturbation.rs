@@ -1,8 +1,8 @@
 //! An arithmetic in which one operation gives the next number instead.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Arith, Function};
+use super::{Arith, Function, Ops};
 use crate::num::Format;
 
 /// Which operation of a computation, and in which direction.
@@ -12,7 +12,7 @@ pub struct UlpPerturbation {
     pub at: u64,
     /// Away from zero, or toward it.
     pub up: bool,
-    seen: Cell<u64>,
+    seen: AtomicU64,
 }
 
 impl UlpPerturbation {
@@ -20,21 +20,19 @@ impl UlpPerturbation {
         UlpPerturbation {
             at,
             up,
-            seen: Cell::new(0),
+            seen: AtomicU64::new(0),
         }
     }
 
     /// Operations so far.
     pub fn seen(&self) -> u64 {
-        self.seen.get()
+        self.seen.load(Ordering::Relaxed)
     }
 
     /// Whether it is this operation's turn.
     #[inline(always)]
     fn now(&self) -> bool {
-        let at = self.seen.get();
-        self.seen.set(at + 1);
-        at == self.at
+        self.seen.fetch_add(1, Ordering::Relaxed) == self.at
     }
 }
 
@@ -67,7 +65,7 @@ impl<A> Perturbed<'_, A> {
     }
 }
 
-impl<A: Arith> Arith for Perturbed<'_, A> {
+impl<A: Arith> Ops for Perturbed<'_, A> {
     fn add(self, x: u32, y: u32) -> u32 {
         self.moved(self.inner.add(x, y))
     }
@@ -80,6 +78,20 @@ impl<A: Arith> Arith for Perturbed<'_, A> {
         self.moved(self.inner.fma(x, y, z))
     }
 
+    fn round(self, x: u32, to: Format) -> u64 {
+        let code = self.inner.round(x, to);
+        if to == Format::Fp32 || !self.perturbation.now() {
+            return code;
+        }
+        neighbour(code, to, self.perturbation.up).unwrap_or(code)
+    }
+
+    fn widen(self, code: u64, from: Format) -> u32 {
+        self.inner.widen(code, from)
+    }
+}
+
+impl<A: Arith> Arith for Perturbed<'_, A> {
     fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
         // An integer in disguise: its neighbour is another power of two.
         self.perturbation.now();
@@ -96,18 +108,6 @@ impl<A: Arith> Arith for Perturbed<'_, A> {
 
     fn mufu(self, function: Function, x: u32) -> u32 {
         self.moved(self.inner.mufu(function, x))
-    }
-
-    fn round(self, x: u32, to: Format) -> u64 {
-        let code = self.inner.round(x, to);
-        if to == Format::Fp32 || !self.perturbation.now() {
-            return code;
-        }
-        neighbour(code, to, self.perturbation.up).unwrap_or(code)
-    }
-
-    fn widen(self, code: u64, from: Format) -> u32 {
-        self.inner.widen(code, from)
     }
 }
 

@@ -5,7 +5,7 @@
 //! function unit (PyTorch, `DistributionTemplates.h`; cuRAND's headers; libdevice). Digests of an H100's products of such
 //! numbers are reproduced: `tests/fixtures/cuda-digests`.
 
-use super::{Arith, Exactly, ONE, expf_parts, negated, sine};
+use super::{Arith, Exactly, ONE, Ops, expf_parts, negated, sine};
 
 /// One call of `randn`.
 #[derive(Clone, Copy, Debug)]

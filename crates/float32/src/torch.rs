@@ -1,7 +1,7 @@
 //! Operands that torch drew on a GPU, and what a program made of them.
 
 use super::randn::{Randn, silu, uniform};
-use super::{Arith, Natively, ONE, negated, with_fma};
+use super::{Natively, ONE, Ops, negated, with_fma};
 use crate::num::{Format, Rounding, result_code};
 use tcverify_io::generate::{Drawn, Law, Pairs, Torch, TorchNumbers};
 

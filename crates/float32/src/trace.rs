@@ -1,11 +1,11 @@
 //! What happens, written down.
 
-use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::sync::Mutex;
 
 use serde::Serialize;
 
-use super::{Arith, Function};
+use super::{Arith, Function, Ops};
 use crate::num::{Format, decimal};
 
 /// One operation, or what the next ones are for.
@@ -41,36 +41,45 @@ pub enum Event {
 /// Events in their order, as many as there is room for.
 #[derive(Debug)]
 pub struct Log {
-    events: RefCell<Vec<Event>>,
     room: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    events: Vec<Event>,
     /// Those that found no room.
-    lost: Cell<u64>,
+    lost: u64,
     /// Which element's turn it is.
-    column: Cell<Option<usize>>,
+    column: Option<usize>,
 }
 
 impl Log {
     pub fn with_room(room: usize) -> Log {
         Log {
-            events: RefCell::default(),
             room,
-            lost: Cell::new(0),
-            column: Cell::new(None),
+            kept: Mutex::default(),
         }
     }
 
-    fn push(&self, event: impl FnOnce() -> Event) {
-        let mut events = self.events.borrow_mut();
-        if events.len() < self.room {
-            events.push(event())
+    fn push(&self, event: impl FnOnce(Option<usize>) -> Event) {
+        let mut kept = self.kept.lock().expect("nobody panics with it");
+        if kept.events.len() < self.room {
+            let event = event(kept.column);
+            kept.events.push(event);
         } else {
-            self.lost.set(self.lost.get() + 1)
+            kept.lost += 1;
         }
+    }
+
+    fn turn(&self, column: Option<usize>) {
+        self.kept.lock().expect("nobody panics with it").column = column;
     }
 
     /// The events, and how many found no room.
     pub fn finish(self) -> (Vec<Event>, u64) {
-        (self.events.into_inner(), self.lost.get())
+        let kept = self.kept.into_inner().expect("nobody panics with it");
+        (kept.events, kept.lost)
     }
 }
 
@@ -83,12 +92,12 @@ pub struct Tracing<'l, A> {
 
 impl<A> Tracing<'_, A> {
     fn record(self, name: &str, operands: &[u32], (result, format): (u64, Format)) {
-        self.log.push(|| Event::Operation {
+        self.log.push(|column| Event::Operation {
             name: name.to_owned(),
             operands: operands.iter().map(|x| format!("{x:08x}")).collect(),
             result: format!("{result:0width$x}", width = 2 * format.bytes()),
             value: decimal(format, result),
-            column: self.log.column.get(),
+            column,
         });
     }
 
@@ -98,7 +107,7 @@ impl<A> Tracing<'_, A> {
     }
 }
 
-impl<A: Arith> Arith for Tracing<'_, A> {
+impl<A: Arith> Ops for Tracing<'_, A> {
     fn add(self, x: u32, y: u32) -> u32 {
         self.seen("add", &[x, y], self.inner.add(x, y))
     }
@@ -111,6 +120,20 @@ impl<A: Arith> Arith for Tracing<'_, A> {
         self.seen("fma", &[x, y, z], self.inner.fma(x, y, z))
     }
 
+    fn round(self, x: u32, to: Format) -> u64 {
+        let result = self.inner.round(x, to);
+        if to != Format::Fp32 {
+            self.record(&format!("round to {to}"), &[x], (result, to));
+        }
+        result
+    }
+
+    fn widen(self, code: u64, from: Format) -> u32 {
+        self.inner.widen(code, from)
+    }
+}
+
+impl<A: Arith> Arith for Tracing<'_, A> {
     fn fma_down(self, x: u32, y: u32, z: u32) -> u32 {
         self.seen("fma.rm", &[x, y, z], self.inner.fma_down(x, y, z))
     }
@@ -127,34 +150,22 @@ impl<A: Arith> Arith for Tracing<'_, A> {
         self.seen(function.name(), &[x], self.inner.mufu(function, x))
     }
 
-    fn round(self, x: u32, to: Format) -> u64 {
-        let result = self.inner.round(x, to);
-        if to != Format::Fp32 {
-            self.record(&format!("round to {to}"), &[x], (result, to));
-        }
-        result
-    }
-
-    fn widen(self, code: u64, from: Format) -> u32 {
-        self.inner.widen(code, from)
-    }
-
     fn column(self, column: usize) {
-        self.log.column.set(Some(column));
+        self.log.turn(Some(column));
     }
 
     fn noted(self, what: impl FnOnce() -> String, code: u32) {
-        self.log.push(|| Event::Value {
+        self.log.push(|column| Event::Value {
             text: what(),
             result: format!("{code:08x}"),
             value: decimal(Format::Fp32, code.into()),
-            column: self.log.column.get(),
+            column,
         });
     }
 
     fn stage(self, what: fmt::Arguments) {
-        self.log.column.set(None);
-        self.log.push(|| Event::Stage {
+        self.log.turn(None);
+        self.log.push(|_| Event::Stage {
             text: what.to_string(),
         });
     }
