@@ -1,4 +1,4 @@
-// Products by the instructions of an Arm processor, one after the other, k ascending: docs/capturing.md.
+// Products by the instructions of an Arm processor, one after the other, k ascending: docs/capturing-chips.md.
 //
 //     c++ -std=c++17 -O2 -o arm arm.cpp && ./arm FOLDER "the processor's name"
 //

@@ -1,4 +1,4 @@
-"""Captures what libraries compute between the products of a layer on this GPU, for tcverify: docs/capturing.md.
+"""Captures what libraries compute between the products of a layer on this GPU, for tcverify: docs/capturing-layers.md.
 
   capture_layers.py list
   capture_layers.py FOLDER [--only rms_norm,softmax] [--library torch,vllm] [--short]

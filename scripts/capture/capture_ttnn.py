@@ -1,4 +1,4 @@
-"""Multiplies a.npy and b.npy of every case folder by ttnn, at a Tenstorrent chip: docs/capturing.md.
+"""Multiplies a.npy and b.npy of every case folder by ttnn, at a Tenstorrent chip: docs/capturing-chips.md.
 
     python3 capture_ttnn.py FOLDER
 

@@ -1,4 +1,4 @@
-// What a GPU's functions of one FP32 number give for all 2^32 patterns, as digests, for tcverify: docs/capturing.md.
+// What a GPU's functions of one FP32 number give for all 2^32 patterns, as digests, for tcverify: docs/capturing-layers.md.
 //   nvcc -std=c++17 -O2 -arch=native -o sweep sweep.cu
 // Not with --use_fast_math: libdevice's functions would be others.
 

@@ -1,7 +1,7 @@
 //! Block-scaled FP4 by the other published rule for Blackwell: a window for products, another where C prevails.
 //!
 //! Published by sf-tensor/tcgen05, for the instructions `tcgen05-mxf4-window` and `tcgen05-mxf4nvf4-window`. Whether a B200 follows this rule
-//! or `block_dot` is unknown; docs/probing.md says how to find out.
+//! or `block_dot` is unknown; docs/inferring.md says how to find out.
 //!
 //! `part` and `product_part` divide `group` and the rule's `scale.block`. `product_bits`, `scale_bits` and `addend_bits` are 0 to 64, the last
 //! at least c's fraction bits. `least_sum` is -4096 to 4096, or null: no line 5.

@@ -47,7 +47,7 @@ pub fn features(suite: &Suite, answers: &[u64]) -> Vec<Feature> {
     rows.iter().map(read).collect()
 }
 
-// The table as data. `docs/probing.md` is its contract.
+// The table as data. `docs/features.md` is its contract.
 
 /// Value of the `schema` field.
 pub const FEATURES: &str = "tcverify.features/1";

@@ -1,4 +1,4 @@
-//! What answers say, as data. `docs/probing.md` is its contract.
+//! What answers say, as data. `docs/inferring.md` is its contract.
 
 use serde::Serialize;
 use serde_json::Value;
