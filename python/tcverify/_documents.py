@@ -110,7 +110,12 @@ class Fit:
 
 
 #: Settings of a library's kernel that a search finds, by the argument that says them; the others are overrides.
-_FOUND = {"reduction": "reduction", "custom option": "custom", "accumulation": "accumulation"}
+_FOUND = {
+    "reduction": "reduction",
+    "custom option": "custom",
+    "accumulation": "accumulation",
+    "multiprocessors": "multiprocessors",
+}
 
 
 class Compared(_Document):
@@ -215,7 +220,7 @@ class Identification(_Document):
                         field = _FOUND.get(setting["name"])
                         if field is not None and setting["how"] == "found":
                             value = setting["value"]
-                            arguments[field] = int(value) if field == "custom" else value.lower()
+                            arguments[field] = int(value) if value.isdecimal() else value.lower()
                 arguments.update({k: v for k, v in schedule["overrides"].items() if v is not None})
             for name in fit["names"]:
                 named = {"arch": name["architecture"], "instruction": name["instruction"]}

@@ -106,6 +106,9 @@ def identify(
     c: ArrayLike | None = None,
     scale_a: ArrayLike | None = None,
     scale_b: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    weights: str | None = None,
+    zero_b: ArrayLike | None = None,
     dtype: Any = None,
     dtype_b: Any = None,
     d_dtype: Any = None,
@@ -123,7 +126,8 @@ def identify(
     """Which models and schedules of the catalogue give ``d``.
 
     ``kernel`` is what a library says of its kernel: it stands, and what it leaves open is searched, nothing else.
-    ``scale_result`` is what FP8 results were multiplied with. ``budget`` is in millions of multiply-adds; what was not
+    ``scale_result`` is what FP8 results were multiplied with. With ``weights`` ``b`` holds codes, ``scale_b`` scales of groups of k,
+    and ``zero_b`` zero points. ``budget`` is in millions of multiply-adds; what was not
     searched for want of it is said. In commands arrays in memory are called ``a.npy``, ``b.npy`` and so on.
     """
     sample, seed = integer("sample", sample, least=1), integer("seed", seed)
@@ -136,6 +140,9 @@ def identify(
             "c": c,
             "scale_a": scale_a,
             "scale_b": scale_b,
+            "bias": bias,
+            "weights": weights,
+            "zero_b": zero_b,
             "dtype": dtype,
             "dtype_b": dtype_b,
             "d_dtype": d_dtype,

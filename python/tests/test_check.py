@@ -258,6 +258,24 @@ def test_identify(product: Product) -> None:
     assert caught.value.argument == "schedules"
 
 
+def test_identify_the_kernel_of_weights() -> None:
+    rng = np.random.default_rng(7)
+    a = rng.standard_normal((4, 512)).astype(np.float16)
+    a[:, 256:] = -a[:, :256]
+    codes = np.tile(rng.integers(0, 16, (256, 128)), (2, 1)).astype(np.uint8)
+    scales = np.tile(rng.uniform(0.01, 0.02, (2, 128)), (2, 1)).astype(np.float16)
+    held: dict[str, Any] = {"weights": "u4b8", "scale_b": scales}
+    marlin: dict[str, Any] = {"kernel": "marlin-vllm", "multiprocessors": 132}
+    d = tcverify.replay(a, codes, arch="h100", **held, **marlin)
+    fits = tcverify.identify(a, codes, d, **held).fits
+    assert {132} <= {fit.arguments.get("multiprocessors") for fit in fits}
+    assert all(tcverify.check(a, codes, d, **held, **fit.arguments).identical for fit in fits[:3])
+    wrong = flipped(d, (3, 4))
+    assert tcverify.identify(a, codes, wrong, **held).fits == ()
+    with pytest.raises(tcverify.CheckError, match="zero_b"):
+        tcverify.identify(a, codes, d, weights="u4", scale_b=scales)
+
+
 def test_commitments(product: Product, tmp_path: Path) -> None:
     a, b, d = product
     commitment = tcverify.commit(a, b, d, arch="h100", block_rows=8)
