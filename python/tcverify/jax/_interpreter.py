@@ -150,20 +150,20 @@ class _Run:
         if not parts:
             return run()
         # One run has them all.
-        whole = cache(lambda: run()[0])
-        given = [(part.at, self._part(part, path, whole)) for part in parts]
+        result = cache(lambda: run()[0])
+        given = [(part.at, self._part(part, path, result)) for part in parts]
         if parts[0].at is None:
             return [given[0][1]]
         if not any(one.computes for one in self._listeners):
-            return [whole()]
-        of = equation.outvars[0].aval
-        result = np.zeros(of.shape, of.dtype)
+            return [result()]
+        aval = equation.outvars[0].aval
+        computed = np.zeros(aval.shape, aval.dtype)
         for at, d in given:
-            result[at] = d
-        return [jax.numpy.asarray(result)]
+            computed[at] = d
+        return [jax.numpy.asarray(computed)]
 
-    def _part(self, part: _products.Part, path: str, whole: Callable[[], Any]) -> Any:
-        run: Run = whole if part.at is None else lambda: whole()[part.at]
+    def _part(self, part: _products.Part, path: str, result: Callable[[], Any]) -> Any:
+        run: Run = result if part.at is None else lambda: result()[part.at]
         for one in self._listeners:
             run = partial(one.product, part.found, path, run)
         return run()
