@@ -186,6 +186,24 @@ def test_sglang(name: str, older: str, tmp_path: Path) -> None:
         assert simulation.products == captured.products == 1 and captured.batch().identical
 
 
+def test_vllms_kernel_in_triton(tmp_path: Path) -> None:
+    m, n, k = 5, 130, 256
+    torch.manual_seed(5)
+    schema = "(Tensor qx, Tensor weight, Tensor x_scale, Tensor weight_scale, int[] block_size, ScalarType output_dtype) -> Tensor"
+    x, w, scales = eighths(m, k), eighths(n, k), (factors(m, 2), factors(2, 2))
+    with defined("vllm", "w8a8_triton_block_scaled_mm_func", schema) as call:
+        with torch.no_grad(), simulate("h100") as simulation, capture(tmp_path / "c") as captured:
+            d = call(x, w, *scales, [128, 128], torch.bfloat16)
+        assert simulation.products == captured.products == captured.coverage.seen == 1 and captured.batch().identical
+        wide = scales[0].repeat_interleave(128, 1), scales[1].repeat_interleave(128, 0)[:n].repeat_interleave(128, 1)
+        assert torch.allclose(d.double(), (x.double() * wide[0]) @ (w.double() * wide[1]).t(), rtol=2e-2, atol=1e-1)
+        fields: Any = {"arch": "h100", "scale_a": scales[0], "scale_b": scales[1].t(), "d_dtype": "bf16"}
+        assert tcverify.check(x, w.t(), d, schedule="triton-fp8-block", **fields).identical
+        assert not tcverify.check(x, w.t(), d, schedule="triton-fp8-block", **{**fields, "scale_b": scales[1]}).identical
+        with pytest.raises(NotImplementedError, match="other blocks"), simulate("h100"):
+            call(x, w, *scales, [64, 128], torch.bfloat16)
+
+
 @pytest.mark.usefixtures("forgotten")
 def test_the_order_of_an_fp8_kernel_on_ada_is_not_guessed() -> None:
     schema = "(Tensor! out, Tensor a, Tensor b, Tensor a_scales, Tensor b_scales, Tensor? bias) -> ()"

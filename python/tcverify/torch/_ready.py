@@ -6,7 +6,7 @@ that torch does not dispatch those that are public are listed at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -65,6 +65,20 @@ def vllm_scaled_fp4_mm(
     found.fields["alpha"] = float(alpha.item())
     found.out = out
     return found
+
+
+def vllm_block_scaled_mm(
+    qx: torch.Tensor,
+    weight: torch.Tensor,
+    x_scale: torch.Tensor,
+    weight_scale: torch.Tensor,
+    block_size: Sequence[int],
+    output_dtype: torch.dtype,
+) -> ProductRequest:
+    """vLLM's kernel in Triton: ``qx`` has a scale for 128 k of a row, ``weight``, N x K, one for 128 x 128."""
+    if list(block_size) != [128, 128] or {x_scale.dtype, weight_scale.dtype} != {torch.float32}:
+        raise Refused("scales of other blocks than 128 x 128, or not in f32: not modelled")
+    return product(qx, weight.t(), result=output_dtype, scale_a=x_scale, scale_b=weight_scale.t(), schedule="triton-fp8-block")
 
 
 def sglang_scaled_mm(
@@ -170,6 +184,7 @@ READY: dict[str, Callable[..., ProductRequest | None]] = {
     "_C::cutlass_scaled_mm": vllm_scaled_mm,
     "_C::cutlass_scaled_mm_azp": vllm_scaled_mm_azp,
     "_C::cutlass_scaled_fp4_mm": vllm_scaled_fp4_mm,
+    "vllm::w8a8_triton_block_scaled_mm_func": vllm_block_scaled_mm,
     "sgl_kernel::fp8_scaled_mm": sglang_scaled_mm,
     "sgl_kernel::int8_scaled_mm": sglang_scaled_mm,
     "sgl_kernel::cutlass_scaled_fp4_mm": vllm_scaled_fp4_mm,
