@@ -26,11 +26,18 @@ pub fn fill(
     parallel::each_of(tiles(problem, first_row, out), &|tile| {
         let Tile { block, rows } = tile;
         let mut codes = initial(problem, &block);
-        accumulate(problem, arithmetic, &block, 0..problem.k, &mut codes, |x| x);
+        accumulate(
+            problem,
+            arithmetic,
+            &block,
+            0..problem.k,
+            &mut codes,
+            |x| x,
+            progress,
+        );
         for (row, codes) in rows.into_iter().zip(codes.chunks(block.columns.len())) {
             row.copy_from_slice(codes);
         }
-        progress((codes.len() * problem.k) as u64);
     });
 }
 
@@ -57,6 +64,7 @@ pub fn accumulate(
     k: Range<usize>,
     accumulators: &mut [u64],
     adjust: impl Fn(Unpacked) -> Unpacked,
+    progress: Progress,
 ) {
     let formats = arithmetic.formats();
     let step = &arithmetic.step;
@@ -66,7 +74,6 @@ pub fn accumulate(
     let span = step.span();
     let panel = PANEL.next_multiple_of(span);
     for start in k.clone().step_by(panel) {
-        deadline::poll();
         let k = start..k.end.min(start + panel);
         let Gathered { a, b, scales } = gather(problem, arithmetic, block, k.clone(), &adjust);
         for (row, a) in a.chunks(k.len()).enumerate() {
@@ -82,6 +89,8 @@ pub fn accumulate(
                 }
             }
         }
+        // Of a long K a task takes seconds: whoever waits is told, and may end it.
+        progress((carried.len() * k.len()) as u64);
     }
     for (accumulator, carried) in accumulators.iter_mut().zip(&carried) {
         *accumulator = step.finish(formats, carried);
@@ -177,9 +186,10 @@ impl ExactEngine for Arithmetic {
         specials: Specials,
         accumulators: &mut [u64],
     ) {
+        let quiet = &deadline::unheard;
         match specials {
-            Specials::Themselves => accumulate(problem, self, block, k, accumulators, |x| x),
-            Specials::Zeros => accumulate(problem, self, block, k, accumulators, zeroed),
+            Specials::Themselves => accumulate(problem, self, block, k, accumulators, |x| x, quiet),
+            Specials::Zeros => accumulate(problem, self, block, k, accumulators, zeroed, quiet),
         }
     }
 }
