@@ -39,7 +39,7 @@ except KeyboardInterrupt:
         "tcverify.check(a, a, d, arch='h100', engine='exact')",
         "tcverify.replay(a, a, arch='h100', engine='exact')",
         # One band, and tiles of it that take seconds.
-        "tcverify.replay(np.ones((64, 1 << 19), np.float16), np.ones((1 << 19, 64), np.float16), arch='h100', engine='exact')",
+        "tcverify.replay(np.ones((64, 1 << 17), np.float16), np.ones((1 << 17, 64), np.float16), arch='h100', engine='exact')",
         "tcverify.check(a, a, d, arch='h100', engine='exact', rows=slice(0, 2000))",
         "tcverify.check(a, a, d, arch='h100', engine='exact', sample=2000000, seed=7)",
         "tcverify.identify(a, a, d, schedules='always', budget=10**6)",
