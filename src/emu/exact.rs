@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::engine::work::{ExactEngine, Progress, Specials};
 use super::{Arithmetic, Block, Problem};
-use crate::common::deadline;
+use crate::common::deadline::unheard;
 use crate::num::{Class, Format, Unpacked};
 use crate::step::scaled;
 use crate::tensor::{Plane, parallel};
@@ -23,18 +23,10 @@ pub fn fill(
     out: &mut [u64],
     progress: Progress,
 ) {
-    parallel::each_of(tiles(problem, first_row, out), &|tile| {
-        let Tile { block, rows } = tile;
+    parallel::each_of(tiles(problem, first_row, out), &|Tile { block, rows }| {
         let mut codes = initial(problem, &block);
-        accumulate(
-            problem,
-            arithmetic,
-            &block,
-            0..problem.k,
-            &mut codes,
-            |x| x,
-            progress,
-        );
+        let (k, sums) = (0..problem.k, &mut codes);
+        accumulate(problem, arithmetic, &block, k, sums, |x| x, progress);
         for (row, codes) in rows.into_iter().zip(codes.chunks(block.columns.len())) {
             row.copy_from_slice(codes);
         }
@@ -56,7 +48,7 @@ pub fn initial(problem: &Problem, block: &Block) -> Vec<u64> {
 }
 
 /// Runs the steps over `k` on the accumulators of a block. `k` starts where a step does. Operands
-/// pass through `adjust` first.
+/// pass through `adjust` first. With a long K this takes seconds: `progress` may end it.
 pub fn accumulate(
     problem: &Problem,
     arithmetic: &Arithmetic,
@@ -89,7 +81,6 @@ pub fn accumulate(
                 }
             }
         }
-        // Of a long K a task takes seconds: whoever waits is told, and may end it.
         progress((carried.len() * k.len()) as u64);
     }
     for (accumulator, carried) in accumulators.iter_mut().zip(&carried) {
@@ -186,10 +177,11 @@ impl ExactEngine for Arithmetic {
         specials: Specials,
         accumulators: &mut [u64],
     ) {
-        let quiet = &deadline::unheard;
         match specials {
-            Specials::Themselves => accumulate(problem, self, block, k, accumulators, |x| x, quiet),
-            Specials::Zeros => accumulate(problem, self, block, k, accumulators, zeroed, quiet),
+            Specials::Themselves => {
+                accumulate(problem, self, block, k, accumulators, |x| x, &unheard)
+            }
+            Specials::Zeros => accumulate(problem, self, block, k, accumulators, zeroed, &unheard),
         }
     }
 }
