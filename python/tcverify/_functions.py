@@ -46,6 +46,9 @@ def check(
     >>> check(a, b, np.array([[1]], np.float32), arch="h100", instruction="mma").verdict
     'identical'
     """
+    if arch == "auto":
+        reason = '`arch`: "auto" searches: identify(a, b, d) gives arguments for check; command("check", …, arch="auto") takes files'
+        raise CheckError("arch", reason)
     text, arrays, *_ = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
     return Report(_tcverify.check(text, arrays, listener(progress)))
 

@@ -171,6 +171,188 @@ def test_attention_and_its_gradient(tmp_path: Path) -> None:
     assert any("transpose" in name for name in names), names
 
 
+def convolved(groups: int = 1, batches: int = 1, **how: Any) -> Any:
+    given: dict[str, Any] = {"window_strides": (2, 1), "padding": ((1, 2), (2, 0)), "lhs_dilation": (1, 2), "rhs_dilation": (2, 1)}
+    given.update({"preferred_element_type": jnp.float32, **how})
+    given.update(feature_group_count=groups, batch_group_count=batches, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return partial(lax.conv_general_dilated, **given)
+
+
+def judged(captured: Any, differs: str = "") -> Any:
+    """The batch of a capture: identical, and different once a case has this architecture, or a bit of D another value."""
+    batch = captured.batch()
+    assert batch.identical, batch.text()
+    manifest = json.loads(captured.manifest.read_text())
+    for case in manifest["cases"]:
+        case["arch"] = differs
+    other = captured.directory / "other.json"
+    other.write_text(json.dumps(manifest))
+    assert tcverify.batch(other).totals["different"] >= 1
+    manifest = json.loads(captured.manifest.read_text())
+    report = batch.cases[0].report
+    assert report is not None
+    d = np.asarray(tcverify.replay(**{k: v for k, v in arrays(captured, manifest["cases"][0]).items() if k != "d"}))
+    d.reshape(-1).view(np.uint32)[5] ^= 1
+    np.save(captured.directory / "d.npy", d)
+    manifest["cases"][0]["d"] = "d.npy"
+    other.write_text(json.dumps(manifest))
+    flipped = tcverify.batch(other)
+    assert flipped.cases[0].verdict == "different" and flipped.totals["different"] == 1
+    found = flipped.cases[0].report
+    assert found is not None and found.mismatch_count == 1
+    return batch
+
+
+def arrays(captured: Any, case: dict[str, Any]) -> dict[str, Any]:
+    """A case's fields, with paths from here."""
+    return {name: str(captured.directory / value) if name in ("a", "b", "d") else value for name, value in case.items() if name not in ("name", "id")}
+
+
+@pytest.mark.parametrize(("groups", "batches"), [(1, 1), (3, 1), (1, 2)])
+def test_a_convolution_is_the_product_of_its_patches(groups: int, batches: int, tmp_path: Path) -> None:
+    x, w = jnp.asarray(normal(11, (4, 9, 8, 12), np.float16)), jnp.asarray(normal(12, (3, 2, 12 // groups, 6), np.float16))
+    convolve = convolved(groups, batches)
+    gpu = simulate("h100")
+    with capture(tmp_path / "c") as captured:
+        y = captured(gpu(jax.jit(convolve)))(x, w)
+    assert gpu.products == captured.products == 1 and captured.coverage.seen == 1
+    judged(captured, differs="v100")
+    # What JAX computes in 64 bits is near, and a filter turned round is not.
+    with jax.enable_x64(True):
+        wide = convolved(groups, batches, preferred_element_type=None)
+        exact, turned = (np.asarray(wide(x.astype(jnp.float64), f.astype(jnp.float64))) for f in (w, w[::-1, ::-1]))
+    assert y.shape == exact.shape and np.abs(y - exact).max() < 1e-3 * np.abs(exact).max() and np.abs(y - turned).max() > 1
+    v100 = simulate("v100")(convolve)(x, w)
+    assert not same(y, v100) and np.abs(v100 - exact).max() < 1e-2 * np.abs(exact).max()
+    record = json.loads((tmp_path / "c" / "capture.json").read_text())["products"][0]
+    assert record["op"] == "conv_general_dilated" and record["padding"] == [[1, 2], [2, 0]]
+    assert record["feature_group_count"] == groups and "not published" in record["note"]
+
+
+def test_k_of_a_convolution_runs_over_places_then_channels() -> None:
+    x, w = jnp.asarray(normal(13, (1, 2, 2, 64))), jnp.asarray(normal(14, (2, 2, 64, 5)))
+    convolve = convolved(window_strides=(1, 1), padding="VALID", lhs_dilation=(1, 1), rhs_dilation=(1, 1))
+    y = simulate("h100")(convolve)(x, w)
+    assert same(y.reshape(1, 5), tcverify.replay(np.asarray(x).reshape(1, 256), np.asarray(w).reshape(256, 5), arch="h100"))
+    channels = [np.asarray(one).transpose(order).reshape(shape) for one, order, shape in ((x, (0, 3, 1, 2), (1, 256)), (w, (2, 0, 1, 3), (256, 5)))]
+    assert not same(y.reshape(1, 5), tcverify.replay(*channels, arch="h100"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_convolution_is_unfolded(data: Any) -> None:
+    """Numbers whose sums are exact in any order, added place by place. (XLA's own sums on a CPU are wrong for some negative padding.)"""
+    rank = data.draw(st.integers(0, 2))
+    groups, batches = data.draw(st.sampled_from([(1, 1), (2, 1), (3, 1), (1, 2), (1, 3)]))
+
+    def of(least: int, most: int) -> tuple[int, ...]:
+        return tuple(data.draw(st.integers(least, most)) for _ in range(rank))
+
+    image, kernel, strides, spread, apart, low, high = of(2, 5), of(1, 3), of(1, 2), of(1, 3), of(1, 2), of(-1, 3), of(-1, 3)
+    number, channels, columns = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 3)), data.draw(st.integers(1, 2))
+    orders = [tuple(data.draw(st.permutations(range(rank + 2)))) for _ in range(3)]
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    x = random.integers(-4, 5, (number * batches, channels * groups, *image))
+    w = random.integers(-4, 5, (columns * groups * batches, channels, *kernel))
+    convolve = partial(
+        lax.conv_general_dilated,
+        window_strides=strides,
+        padding=tuple(zip(low, high)),
+        lhs_dilation=spread,
+        rhs_dilation=apart,
+        dimension_numbers=lax.ConvDimensionNumbers(*orders),
+        feature_group_count=groups,
+        batch_group_count=batches,
+        preferred_element_type=jnp.float32,
+    )
+    given = [jnp.asarray(one.transpose(np.argsort(order)), jnp.bfloat16) for one, order in zip((x, w), orders)]
+    gpu = simulate("h100")
+    found = np.asarray(gpu(convolve)(*given)).transpose(orders[2])
+    expected = np.zeros(found.shape)
+    for place in np.ndindex(*found.shape[2:]):
+        for tap in np.ndindex(*kernel):
+            at = [p * s + t * d - edge for p, s, t, d, edge in zip(place, strides, tap, apart, low)]
+            if any(n % d or not 0 <= n // d < size for n, d, size in zip(at, spread, image)):
+                continue
+            here = x[(..., *(n // d for n, d in zip(at, spread)))]
+            for out in range(len(w)):
+                group = out // columns
+                rows = here[number * group :][:number] if batches > 1 else here[:, channels * group :][:, :channels]
+                expected[(slice(None), out, *place)] += rows @ w[(out, slice(None), *tap)]
+    assert (found == expected).all() and gpu.products == (expected.size > 0)
+
+
+def test_gradients_of_a_convolution_are_convolutions(tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    x, w = (jnp.asarray(random.integers(-2, 3, shape), jnp.float32) for shape in ((2, 7, 6, 4), (3, 2, 2, 6)))
+
+    def loss(x: Any, w: Any) -> Any:
+        return (convolved(2, padding=((1, 2), (2, 0)))(x, w) * jnp.arange(6)).sum()
+
+    gpu = simulate("h100")
+    with capture(tmp_path / "c") as captured:
+        gradients = captured(gpu(jax.grad(loss, argnums=(0, 1))))(x, w)
+    expected = jax.grad(loss, argnums=(0, 1))(x, w)
+    assert all(same(a, b) for a, b in zip(gradients, expected))
+    assert gpu.products == captured.products == 3 and captured.batch().identical
+
+
+def grouped(kind: str) -> tuple[Any, Any, Any, Any]:
+    """Operands and axes of ``ragged_dot_general``: groups of rows, of k, or of batches."""
+    axes = {"rows": (((1,), (1,)), ((), ())), "k": (((0,), (0,)), ((), ())), "batches": (((2,), (1,)), ((0,), (0,)))}[kind]
+    shapes = {"rows": ((16, 32), (4, 32, 6)), "k": ((16, 6), (16, 8)), "batches": ((16, 3, 32), (16, 32, 6))}[kind]
+    x, w = (jnp.asarray(normal(20 + n, shape, np.float16)) for n, shape in enumerate(shapes))
+    ragged = [0]
+    return x, w, lax.RaggedDotDimensionNumbers(axes, ragged, [0] if kind == "rows" else []), jnp.asarray([5, 0, 7, 3], jnp.int32)
+
+
+@pytest.mark.parametrize("kind", ["rows", "k", "batches"])
+def test_a_ragged_product_is_a_product_of_each_group(kind: str, tmp_path: Path) -> None:
+    x, w, axes, sizes = grouped(kind)
+    dot = partial(lax.ragged_dot_general, ragged_dot_dimension_numbers=axes, preferred_element_type=jnp.float32)
+    gpu = simulate("h100")
+    with capture(tmp_path / "c") as captured:
+        y = captured(gpu(dot))(x, w, sizes)
+    # The empty group has none; batches are one product, whichever group they belong to.
+    number = 1 if kind == "batches" else 3
+    assert gpu.products == captured.products == captured.coverage.seen == number
+    judged(captured, differs="v100")
+    with jax.enable_x64(True):
+        exact = np.asarray(dot(x.astype(jnp.float64), w.astype(jnp.float64), sizes, preferred_element_type=None))
+        other = np.asarray(dot(x.astype(jnp.float64), w.astype(jnp.float64), sizes[::-1], preferred_element_type=None))
+    assert y.shape == exact.shape and np.abs(y - exact).max() < 1e-3 * np.abs(exact).max()
+    assert kind == "batches" or np.abs(y - other).max() > 0.5
+    assert not same(y, simulate("v100")(dot)(x, w, sizes))
+    # On a device its own result is what is judged: a CPU's is near, and none of an H100.
+    with capture(tmp_path / "d", arch="h100") as captured:
+        assert same(captured(dot)(x, w, sizes), dot(x, w, sizes))
+    assert captured.products == number and captured.batch().totals["identical"] + captured.batch().totals["different"] == number
+
+
+def test_experts_and_their_gradient(tmp_path: Path) -> None:
+    random = np.random.default_rng(6)
+    x, w = (jnp.asarray(random.integers(-3, 4, shape), jnp.float32) for shape in ((12, 8), (3, 8, 4)))
+    sizes = jnp.asarray([4, 6, 1])
+
+    def loss(x: Any, w: Any) -> Any:
+        return (lax.ragged_dot(x, w, sizes) * jnp.arange(4)).sum()
+
+    gpu = simulate("h100")
+    with capture(tmp_path / "c") as captured:
+        gradients = captured(gpu(jax.grad(loss, argnums=(0, 1))))(x, w)
+    assert all(same(a, b) for a, b in zip(gradients, jax.grad(loss, argnums=(0, 1))(x, w)))
+    assert captured.batch().identical and gpu.products == captured.products >= 6
+    # Groups that differ between batches.
+    many = jax.vmap(lax.ragged_dot)
+    given = (jnp.stack([x, x]), jnp.stack([w, w]), jnp.stack([sizes, sizes]))
+    with pytest.raises(NotImplementedError, match="ragged_dot_general cannot be simulated: groups that differ"):
+        simulate("h100")(many)(*given)
+    gpu = simulate("h100", hidden="jax")
+    with capture(tmp_path / "d") as captured:
+        assert same(captured(gpu(many))(*given), many(*given))
+    assert gpu.hidden_calls == {"ragged_dot_general": 1} and not captured.products and [op for op, *_ in captured.not_recorded] == ["ragged_dot_general"]
+
+
 W4 = jnp.asarray(np.random.default_rng(1).integers(-1, 2, (4, 4)), jnp.float32)
 
 
@@ -267,7 +449,7 @@ def test_what_hides_products_is_named_and_refused(tmp_path: Path) -> None:
     x = jnp.eye(4) * 2
 
     def hiding(x: Any) -> Any:
-        return jnp.linalg.inv(x) @ x, lax.conv(x[None, None], x[None, None], (1, 1), "SAME")
+        return jnp.linalg.inv(x) @ x, jnp.fft.fft(x)
 
     with pytest.raises(NotImplementedError, match="lu cannot be simulated.*hidden='jax'"):
         simulate("h100")(hiding)(x)
@@ -275,7 +457,7 @@ def test_what_hides_products_is_named_and_refused(tmp_path: Path) -> None:
     with capture(tmp_path / "c") as captured:
         found = captured(gpu(hiding))(x)
     assert same(found[0], jnp.eye(4)) and gpu.products == captured.products == 1
-    assert set(gpu.hidden_calls) == {"lu", "custom_linear_solve", "conv_general_dilated"}
+    assert set(gpu.hidden_calls) == {"lu", "custom_linear_solve", "fft"}
     assert {op for op, *_ in captured.not_recorded} == set(gpu.hidden_calls)
     batch = captured.batch()
     assert not batch.identical and batch.verdict == "identical_in_part" and batch.missed == 3

@@ -177,6 +177,13 @@ def test_lines_that_unpack_checkpoints() -> None:
         assert np.array_equal(eval(lines[name], here), wanted), name
 
 
+def test_modules_are_small() -> None:
+    """One idea each. (The module for nodes is one file, because it is copied there.)"""
+    files = [file for file in (ROOT / "python/tcverify").rglob("*.py") if file.name != "screen.py"]
+    long = {file.name: lines for file in files if (lines := len(file.read_text().splitlines())) > 450}
+    assert len(files) > 40 and not long, long
+
+
 def test_no_module_imports_itself_by_way_of_others() -> None:
     """Inside functions, too; only what type checkers alone read is left out."""
     package = Path(tcverify.__file__).parent

@@ -6,6 +6,7 @@ import functools
 import sys
 import types
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,103 @@ def test_vllm(tmp_path: Path) -> None:
         torch.ops.tcvready.cutlass_scaled_mm(out, eighths(m, k), eighths(n, k).t(), factors(m, 2), factors(2, 4), None)
     assert "blocks" in next(iter(captured.not_recorded))[2]
     del lib, lib2
+
+
+@contextmanager
+def defined(space: str, name: str, schema: str) -> Iterator[Any]:
+    """An operation by its library's own name and schema, whose kernel gives one tensor without numbers."""
+    with torch.library._scoped_library(space, "FRAGMENT") as lib:
+        lib.define(f"{name}{schema}")
+        lib.impl(name, lambda a, *rest: torch.full((a.shape[0], 8), 7, dtype=torch.bfloat16), "CPU")
+        yield getattr(getattr(torch.ops, space), name)
+
+
+SGLANG = "(Tensor mat_a, Tensor mat_b, Tensor scales_a, Tensor scales_b, ScalarType out_dtype, Tensor? bias) -> Tensor"
+
+
+@pytest.mark.parametrize(("name", "older"), [("fp8_scaled_mm", "ada"), ("int8_scaled_mm", "ada"), ("int8_scaled_mm", "a100"), ("int8_scaled_mm", "t4")])
+def test_sglang(name: str, older: str, tmp_path: Path) -> None:
+    m, n, k = 6, 8, 512
+    torch.manual_seed(4)
+    made = eighths if name.startswith("fp8") else lambda *shape: torch.randint(-128, 128, shape, dtype=torch.int8)
+    a, b, scales = made(m, k), made(n, k).t(), (factors(m, 1), factors(n, 1))
+    with defined("sgl_kernel", name, SGLANG) as call:
+        for number, bias in enumerate((None, half(n))):
+            d = judged(lambda: call(a, b, *scales, torch.bfloat16, bias), tmp_path / str(number))
+            wide = a.double() @ b.double() * scales[0] * scales[1].t() + (0 if bias is None else bias.double())
+            assert d.dtype == torch.bfloat16 and torch.allclose(d.double(), wide, rtol=2e-2, atol=2e-1)
+        # The order is vLLM's; scales of columns go first, and another order is not the same.
+        request: Any = {"arch": "h100", "d_dtype": "bf16", "scale_a": scales[0].reshape(-1), "scale_b": scales[1].reshape(-1), "bias": bias}
+        with torch.no_grad(), simulate("h100") as simulation:
+            d = call(a, b, *scales, torch.bfloat16, bias)
+        assert simulation.products == 1 and same(d, tcverify.replay(a, b, schedule="vllm-scaled-mm", **request))
+        flipped = d.clone()
+        flipped.view(torch.int16)[2, 3] ^= 1
+        report = tcverify.check(a, b, flipped, schedule="vllm-scaled-mm", **request)
+        assert report.verdict == "different" and report.mismatch_count == 1
+        # Kernels of which it is not known are refused, unless somebody names a schedule.
+        with pytest.raises(NotImplementedError, match="SGLang.*schedule="), torch.no_grad(), simulate(older):
+            call(a, b, *scales, torch.bfloat16, None)
+        with torch.no_grad(), capture(tmp_path / "older", arch=older) as captured:
+            call(a, b, *scales, torch.bfloat16, None)
+        assert not captured.products and [why for *_, why in captured.not_recorded][0].startswith(("on Ada", "before Hopper"))
+        with torch.no_grad(), simulate(older, schedule="vllm-scaled-mm") as simulation, capture(tmp_path / "named") as captured:
+            call(a, b, *scales, torch.bfloat16, None)
+        assert simulation.products == captured.products == 1 and captured.batch().identical
+
+
+def test_vllms_kernel_in_triton(tmp_path: Path) -> None:
+    m, n, k = 5, 130, 256
+    torch.manual_seed(5)
+    schema = "(Tensor qx, Tensor weight, Tensor x_scale, Tensor weight_scale, int[] block_size, ScalarType output_dtype) -> Tensor"
+    x, w, scales = eighths(m, k), eighths(n, k), (factors(m, 2), factors(2, 2))
+    with defined("vllm", "w8a8_triton_block_scaled_mm_func", schema) as call:
+        with torch.no_grad(), simulate("h100") as simulation, capture(tmp_path / "c") as captured:
+            d = call(x, w, *scales, [128, 128], torch.bfloat16)
+        assert simulation.products == captured.products == captured.coverage.seen == 1 and captured.batch().identical
+        wide = scales[0].repeat_interleave(128, 1), scales[1].repeat_interleave(128, 0)[:n].repeat_interleave(128, 1)
+        assert torch.allclose(d.double(), (x.double() * wide[0]) @ (w.double() * wide[1]).t(), rtol=2e-2, atol=1e-1)
+        fields: Any = {"arch": "h100", "scale_a": scales[0], "scale_b": scales[1].t(), "d_dtype": "bf16"}
+        assert tcverify.check(x, w.t(), d, schedule="triton-fp8-block", **fields).identical
+        assert not tcverify.check(x, w.t(), d, schedule="triton-fp8-block", **{**fields, "scale_b": scales[1]}).identical
+        with pytest.raises(NotImplementedError, match="other blocks"), simulate("h100"):
+            call(x, w, *scales, [64, 128], torch.bfloat16)
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_the_order_of_an_fp8_kernel_on_ada_is_not_guessed() -> None:
+    schema = "(Tensor! out, Tensor a, Tensor b, Tensor a_scales, Tensor b_scales, Tensor? bias) -> ()"
+    lib, call = library("cutlass_scaled_mm_ada", schema, _ready.vllm_scaled_mm)
+    out = torch.empty(6, 8, dtype=torch.bfloat16)
+    given = (factors(6, 1), factors(8, 1), None)
+    with pytest.raises(NotImplementedError, match="two orders.*schedule="), simulate("ada"):
+        call(out, eighths(6, 64), eighths(8, 64).t(), *given)
+    with simulate("ada") as simulation:
+        # Sums of integers have no order.
+        call(out, torch.ones(6, 64, dtype=torch.int8), torch.ones(8, 64, dtype=torch.int8).t(), *given)
+    named: Any = {"by_dtype": {E4M3: {"schedule": "cublas-ada-fp8"}}}
+    with simulate("ada", **named) as other:
+        call(out, eighths(6, 64), eighths(8, 64).t(), factors(1), factors(1), None)
+    assert simulation.products == other.products == 1
+    del lib
+
+
+def test_packed_weights_are_named(tmp_path: Path) -> None:
+    x, packed_weights = half(2, 64), torch.zeros(4, 128, dtype=torch.int32)
+    for space, name, instead in [
+        ("_C", "marlin_gemm", 'weights="u4b8", kernel="marlin-vllm"'),
+        ("_C", "awq_gemm", 'weights="u4", schedule="vllm-awq-gemm"'),
+        ("sgl_kernel", "gptq_marlin_gemm", 'weights="u4b8", kernel="marlin-vllm"'),
+        ("sgl_kernel", "gptq_gemm", "no fixed order"),
+    ]:
+        with defined(space, name, "(Tensor a, Tensor b_q_weight, Tensor b_scales) -> Tensor") as call:
+            with torch.no_grad(), capture(tmp_path / f"{space}{name}", arch="h100") as captured:
+                call(x, packed_weights, half(1, 8))
+            (op, _, why), calls = next(iter(captured.not_recorded.items()))
+            assert op == f"{space}::{name}" and calls == 1 and instead in why and not captured.products
+            assert captured.coverage.missed.total() == captured.coverage.seen == 1
+            with pytest.raises(NotImplementedError, match="packed for a kernel"), simulate("h100"):
+                call(x, packed_weights, half(1, 8))
 
 
 def module(name: str, **functions: Any) -> Any:

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::engine::work::{ExactEngine, Progress, Specials};
 use super::{Arithmetic, Block, Problem};
-use crate::common::deadline;
+use crate::common::deadline::unheard;
 use crate::num::{Class, Format, Unpacked};
 use crate::step::scaled;
 use crate::tensor::{Plane, parallel};
@@ -23,14 +23,13 @@ pub fn fill(
     out: &mut [u64],
     progress: Progress,
 ) {
-    parallel::each_of(tiles(problem, first_row, out), &|tile| {
-        let Tile { block, rows } = tile;
+    parallel::each_of(tiles(problem, first_row, out), &|Tile { block, rows }| {
         let mut codes = initial(problem, &block);
-        accumulate(problem, arithmetic, &block, 0..problem.k, &mut codes, |x| x);
+        let (k, sums) = (0..problem.k, &mut codes);
+        accumulate(problem, arithmetic, &block, k, sums, |x| x, progress);
         for (row, codes) in rows.into_iter().zip(codes.chunks(block.columns.len())) {
             row.copy_from_slice(codes);
         }
-        progress((codes.len() * problem.k) as u64);
     });
 }
 
@@ -49,7 +48,7 @@ pub fn initial(problem: &Problem, block: &Block) -> Vec<u64> {
 }
 
 /// Runs the steps over `k` on the accumulators of a block. `k` starts where a step does. Operands
-/// pass through `adjust` first.
+/// pass through `adjust` first. With a long K this takes seconds: `progress` may end it.
 pub fn accumulate(
     problem: &Problem,
     arithmetic: &Arithmetic,
@@ -57,6 +56,7 @@ pub fn accumulate(
     k: Range<usize>,
     accumulators: &mut [u64],
     adjust: impl Fn(Unpacked) -> Unpacked,
+    progress: Progress,
 ) {
     let formats = arithmetic.formats();
     let step = &arithmetic.step;
@@ -66,7 +66,6 @@ pub fn accumulate(
     let span = step.span();
     let panel = PANEL.next_multiple_of(span);
     for start in k.clone().step_by(panel) {
-        deadline::poll();
         let k = start..k.end.min(start + panel);
         let Gathered { a, b, scales } = gather(problem, arithmetic, block, k.clone(), &adjust);
         for (row, a) in a.chunks(k.len()).enumerate() {
@@ -82,6 +81,7 @@ pub fn accumulate(
                 }
             }
         }
+        progress((carried.len() * k.len()) as u64);
     }
     for (accumulator, carried) in accumulators.iter_mut().zip(&carried) {
         *accumulator = step.finish(formats, carried);
@@ -178,8 +178,10 @@ impl ExactEngine for Arithmetic {
         accumulators: &mut [u64],
     ) {
         match specials {
-            Specials::Themselves => accumulate(problem, self, block, k, accumulators, |x| x),
-            Specials::Zeros => accumulate(problem, self, block, k, accumulators, zeroed),
+            Specials::Themselves => {
+                accumulate(problem, self, block, k, accumulators, |x| x, &unheard)
+            }
+            Specials::Zeros => accumulate(problem, self, block, k, accumulators, zeroed, &unheard),
         }
     }
 }

@@ -14,6 +14,7 @@ import tcverify
 from tcverify._recorder import Recorder, Refused
 from tcverify._store import NAMES, Snapshot, type_name
 from tcverify.jax import _interpreter, _products
+from tcverify.jax._product_request import ProductRequest
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -106,7 +107,7 @@ class capture(_interpreter.Listener):
         self._path = path
         self._recorder.missed(name, why)
 
-    def product(self, found: _products.ProductRequest, path: str, run: _interpreter.Run) -> Any:
+    def product(self, found: ProductRequest, path: str, run: _interpreter.Run) -> Any:
         self._path = path
         if self._recorder.passed(found.op):
             self._recorder.weigh("passed", found.multiply_adds)
@@ -117,7 +118,7 @@ class capture(_interpreter.Listener):
             self._recorder.tried(found.op, lambda: self._keep(found, case, result), found.multiply_adds)
         return result
 
-    def _gpu(self, found: _products.ProductRequest) -> str:
+    def _gpu(self, found: ProductRequest) -> str:
         arch = self._arch or (self._simulation.arch if self._simulation else None)
         if arch is not None:
             return str(arch)
@@ -126,7 +127,7 @@ class capture(_interpreter.Listener):
             raise Refused("it is not known of which GPU: say with arch= which is to be judged")
         return f"sm_{str(capability).replace('.', '')}"
 
-    def _case(self, found: _products.ProductRequest) -> dict[str, Any]:
+    def _case(self, found: ProductRequest) -> dict[str, Any]:
         """The request, with snapshots in place of arrays."""
         devices = max((len(one.devices()) for one in found.operands if isinstance(one, jax.Array)), default=1)
         if devices > 1:
@@ -140,8 +141,8 @@ class capture(_interpreter.Listener):
             case[name] = Snapshot.of(array)
         return case
 
-    def _keep(self, found: _products.ProductRequest, case: dict[str, Any], result: Any) -> None:
-        d = found.matrix(result)
+    def _keep(self, found: ProductRequest, case: dict[str, Any], result: Any) -> None:
+        d = found.d(result)
         if type_name(d) not in NAMES:
             raise Refused(f"{d.dtype} is not stored")
         case["d"] = Snapshot.of(d)
@@ -153,14 +154,14 @@ class capture(_interpreter.Listener):
             "module": self._path,
             "device": str(getattr(_device(found), "device_kind", "unknown")),
             "operands": {name: {"dtype": str(one.dtype), "shape": list(one.shape)} for name, one in {"a": left, "b": right}.items()},
-            "dimension_numbers": [[list(map(int, axes)) for axes in pair] for pair in found.params["dimension_numbers"]],
-            "precision": str(found.params["precision"]),
+            **found.about,
+            "precision": str(found.precision),
             **({"note": found.note} if found.note else {}),
         }
         self._recorder.keep(case, about, found.multiply_adds)
 
 
-def _device(found: _products.ProductRequest) -> Any:
+def _device(found: ProductRequest) -> Any:
     """Where the product ran."""
     for one in found.operands:
         if isinstance(one, jax.Array):

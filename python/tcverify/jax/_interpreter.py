@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import jax
+import numpy as np
 from jax.extend import core
 
 from tcverify._errors import CheckError
 from tcverify._recorder import Refused
 from tcverify.jax import _primitives, _products
+from tcverify.jax._product_request import ProductRequest
 
 #: Runs what was met.
 Run = Callable[[], Any]
@@ -37,7 +39,7 @@ class Listener:
     def begins(self, others: Sequence[Listener]) -> None:
         """A function is run, to which these others listen as well."""
 
-    def product(self, found: _products.ProductRequest, path: str, run: Run) -> Any:
+    def product(self, found: ProductRequest, path: str, run: Run) -> Any:
         """A product; gives D in the shape that the program has."""
         raise NotImplementedError
 
@@ -122,7 +124,7 @@ class _Run:
         scope = str(equation.source_info.name_stack)
         path = "/".join(part for part in (path, scope) if part)
         name, params = equation.primitive.name, equation.params
-        if name == "dot_general":
+        if name in _products.MEANINGS:
             return self._product(equation, args, path, run)
         if name in _primitives.CALLS:
             return self._closed(params[_primitives.CALLS[name]], args, path)
@@ -139,14 +141,32 @@ class _Run:
         return run()
 
     def _product(self, equation: Any, args: list[Any], path: str, run: Callable[[], Sequence[Any]]) -> Sequence[Any]:
-        if 0 in (*args[0].shape, *args[1].shape) or not equation.params["dimension_numbers"][0][0]:
-            # Without elements it is missed by nobody; without an axis to be contracted XLA multiplies numbers, no matrices.
+        try:
+            parts = _products.products_of(equation, args)
+        except Refused as refused:
+            for one in self._listeners:
+                one.missed(equation.primitive.name, str(refused), path)
+            parts = []
+        if not parts:
             return run()
-        found = _products.product_of(equation, args)
-        again: Run = lambda: run()[0]
+        # One run has them all.
+        result = cache(lambda: run()[0])
+        given = [(part.at, self._part(part, path, result)) for part in parts]
+        if parts[0].at is None:
+            return [given[0][1]]
+        if not any(one.computes for one in self._listeners):
+            return [result()]
+        aval = equation.outvars[0].aval
+        computed = np.zeros(aval.shape, aval.dtype)
+        for at, d in given:
+            computed[at] = d
+        return [jax.numpy.asarray(computed)]
+
+    def _part(self, part: _products.Part, path: str, result: Callable[[], Any]) -> Any:
+        run: Run = result if part.at is None else lambda: result()[part.at]
         for one in self._listeners:
-            again = partial(one.product, found, path, again)
-        return [again()]
+            run = partial(one.product, part.found, path, run)
+        return run()
 
     def _while(self, params: dict[str, Any], args: list[Any], path: str) -> list[Any]:
         n, m = params["cond_nconsts"], params["body_nconsts"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: Primitives without a matrix product on a GPU. Others count as hiding some: convolutions, factorisations, Fourier
+#: Primitives without a matrix product on a GPU. Others count as hiding some, unless they are products: factorisations, Fourier
 #: transforms, callbacks, kernels of Pallas, collectives.
 _WITHOUT = frozenset(
     """

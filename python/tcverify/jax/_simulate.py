@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import tcverify
 from tcverify._recorder import Refused
 from tcverify.jax import _interpreter, _products
+from tcverify.jax._product_request import ProductRequest
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -53,7 +54,7 @@ class simulate(_interpreter.Listener):
             raise NotImplementedError(f"{name} cannot be simulated: {why}; hidden='jax' leaves it to JAX")
         self.hidden_calls[name] += 1
 
-    def product(self, found: _products.ProductRequest, path: str, run: _interpreter.Run) -> Any:
+    def product(self, found: ProductRequest, path: str, run: _interpreter.Run) -> Any:
         try:
             fields = {"arch": self.arch, **self.fields, **found.formats(self.arch, self.fields.get("model"))}
             try:
@@ -64,4 +65,4 @@ class simulate(_interpreter.Listener):
             self.missed(found.op, str(refused), path)
             return run()
         self.products += 1
-        return _products.as_jax(d, found)
+        return found.returned(d)

@@ -258,7 +258,6 @@ def _with_numbers(below: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return beside if result is axes[0] and numbers[0] is beside else result.reshape(())
 
 
-@functools.cache
 def _kernel(name: str) -> Callable[..., Any]:
     func: Any = None
     #: Where it takes tensors.
@@ -290,6 +289,9 @@ def _kernel(name: str) -> Callable[..., Any]:
     return kernel
 
 
+_kernel_of_torch = functools.cache(_kernel)
+
+
 class _Kernels:
     """Our kernels, while somebody listens."""
 
@@ -302,7 +304,9 @@ class _Kernels:
             space, _, rest = name.partition("::")
             if space not in self._libraries:
                 self._libraries[space] = torch.library.Library(space, "IMPL")
-            self._libraries[space].impl(rest, _kernel(name), "BackendSelect", with_keyset=True)
+            # A library may end, and another one define the same names.
+            kernel = (_kernel_of_torch if space == "aten" else _kernel)(name)
+            self._libraries[space].impl(rest, kernel, "BackendSelect", with_keyset=True)
         self.names |= names
 
     def put_new(self) -> set[str]:
@@ -325,7 +329,7 @@ def _hiding() -> set[str]:
     """Operations that may hold products."""
     names: list[str] = torch._C._dispatch_get_all_op_names()
     registered = torch._C._dispatch_get_registrations_for_dispatch_key
-    state = (len(names), len(registered("CPU")), len(registered("CUDA")), hash(frozenset(_known.harmless)))
+    state = (hash(tuple(names)), hash(tuple(registered("CPU"))), hash(tuple(registered("CUDA"))), hash(frozenset(_known.harmless)))
     if _hidden[0] != state:
         bases = {name: name.partition(".")[0] for name in names}
         told = {name for name, base in bases.items() if base in _known.harmless or not _known.without_products(base)}

@@ -158,8 +158,8 @@ NO_PRODUCT = frozenset(
     ).split()
 ) | {f"_foreach_{name}" for name in _FOREACH.split()}
 
-#: Other namespaces of torch itself: messages between devices, marks of the profiler, random numbers.
-_OTHERS = re.compile(r"(c10d|_c10d_functional|_c10d_functional_autograd|profiler|rngprims)::\w+|_dtensor::shard_dim_alltoall")
+#: Other namespaces of torch itself: messages between devices, shards of parameters, marks of the profiler, random numbers.
+_OTHERS = re.compile(r"(c10d|_c10d_functional|_c10d_functional_autograd|fsdp|profiler|rngprims)::\w+|_dtensor::shard_dim_alltoall")
 _PRIMS_WITH_PRODUCTS = ("prims::fft_c2c", "prims::fft_c2r", "prims::fft_r2c", "prims::svd")
 
 #: What users have said of operations of their own: whether they contain no product.

@@ -38,6 +38,8 @@ class ProductRequest:
     out: torch.Tensor | None = None
     #: Which of several results it is.
     index: int | None = None
+    #: Why its schedule is not known on an architecture, by name; without that of ``fields`` a caller may name one.
+    unknown_on: dict[str, str] = field(default_factory=dict)
 
     @property
     def multiply_adds(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+import tcverify
 from tcverify import _recorder
 from tcverify._recorder import Refused
 from tcverify.torch import _convolutions, _dispatcher, _scaled_products
@@ -203,10 +204,19 @@ def opens(func: Any) -> bool:
 
 
 def request(found: ProductRequest, arch: str, fields: Mapping[str, Any], own: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The fields of a product on a GPU, from those for all products, and those of its type of operands, which go first."""
+    """The fields of a product on a GPU, from those for all products, and those of its type of operands, which go first.
+
+    :raises Refused: if nobody names the schedule of a kernel whose own is not known on this GPU.
+    """
+    said = found.fields
+    why = found.unknown_on.get(tcverify._tcverify.architecture(arch) or "")
+    if why is not None:
+        if not {"schedule", "kernel"} & {*fields, *(own or {})}:
+            raise Refused(f"{why}; name it with schedule=")
+        said = {name: value for name, value in said.items() if name != "schedule"}
     if own is None:
-        return {"arch": arch, **fields, **formats(found), **found.fields}
-    return {**fields, **whole_formats(found), **found.fields, "arch": arch, **own}
+        return {"arch": arch, **fields, **formats(found), **said}
+    return {**fields, **whole_formats(found), **said, "arch": arch, **own}
 
 
 def formats(found: ProductRequest) -> dict[str, Any]:

@@ -6,7 +6,7 @@ that torch does not dispatch those that are public are listed at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -32,7 +32,10 @@ def vllm_scaled_mm(
     b_scales: torch.Tensor,
     bias: torch.Tensor | None = None,
 ) -> ProductRequest:
-    return product(a, b, out=out, bias=bias, schedule="vllm-scaled-mm", **_scales(a, b, a_scales, b_scales))
+    found = product(a, b, out=out, bias=bias, schedule="vllm-scaled-mm", **_scales(a, b, a_scales, b_scales))
+    if a.dtype in _scaled_products.FLOAT8:
+        found.unknown_on["ada"] = "on Ada vLLM's FP8 kernels have two orders of sums, by shape, of which one is not known here"
+    return found
 
 
 def vllm_scaled_mm_azp(
@@ -61,6 +64,39 @@ def vllm_scaled_fp4_mm(
     found = _scaled_products.block_scaled("cutlass_scaled_fp4_mm", a, b.t(), block_scale_a, block_scale_b, out.dtype)
     found.fields["alpha"] = float(alpha.item())
     found.out = out
+    return found
+
+
+def vllm_block_scaled_mm(
+    qx: torch.Tensor,
+    weight: torch.Tensor,
+    x_scale: torch.Tensor,
+    weight_scale: torch.Tensor,
+    block_size: Sequence[int],
+    output_dtype: torch.dtype,
+) -> ProductRequest:
+    """vLLM's kernel in Triton: ``qx`` has a scale for 128 k of a row, ``weight``, N x K, one for 128 x 128."""
+    if list(block_size) != [128, 128] or {x_scale.dtype, weight_scale.dtype} != {torch.float32}:
+        raise Refused("scales of other blocks than 128 x 128, or not in f32: not modelled")
+    return product(qx, weight.t(), result=output_dtype, scale_a=x_scale, scale_b=weight_scale.t(), schedule="triton-fp8-block")
+
+
+def sglang_scaled_mm(
+    mat_a: torch.Tensor,
+    mat_b: torch.Tensor,
+    scales_a: torch.Tensor,
+    scales_b: torch.Tensor,
+    out_dtype: torch.dtype,
+    bias: torch.Tensor | None = None,
+) -> ProductRequest:
+    """``fp8_scaled_mm`` and ``int8_scaled_mm``, whose epilogue from Hopper on is that of vLLM's."""
+    scales = _scales(mat_a, mat_b, scales_a, scales_b)
+    found = product(mat_a, mat_b, result=out_dtype, bias=bias, schedule="vllm-scaled-mm", **scales)
+    if mat_a.dtype in _scaled_products.FLOAT8:
+        found.unknown_on["ada"] = "on Ada SGLang's FP8 kernel adds sums of tiles, in an order that is not known here"
+    else:
+        why = "before Hopper SGLang's INT8 kernel multiplies sums by both scales at once, for which no schedule is known"
+        found.unknown_on.update(dict.fromkeys(("turing", "ampere", "ada"), why))
     return found
 
 
@@ -128,6 +164,15 @@ def _te_quantized(tensor: Any) -> torch.Tensor:
     return data.view(format)
 
 
+def _packed(instead: str) -> Callable[..., NoReturn]:
+    """A product whose right operand are codes in an order of a kernel's own."""
+
+    def refused(*args: Any, **kwargs: Any) -> NoReturn:
+        raise Refused(f"codes of weights, packed for a kernel, are not unpacked here: {instead}")
+
+    return refused
+
+
 def _not_modelled(name: str) -> Callable[..., NoReturn]:
     def refused(*args: Any, **kwargs: Any) -> NoReturn:
         raise Refused(f"{name} has no rule here")
@@ -139,12 +184,28 @@ READY: dict[str, Callable[..., ProductRequest | None]] = {
     "_C::cutlass_scaled_mm": vllm_scaled_mm,
     "_C::cutlass_scaled_mm_azp": vllm_scaled_mm_azp,
     "_C::cutlass_scaled_fp4_mm": vllm_scaled_fp4_mm,
+    "vllm::w8a8_triton_block_scaled_mm_func": vllm_block_scaled_mm,
+    "sgl_kernel::fp8_scaled_mm": sglang_scaled_mm,
+    "sgl_kernel::int8_scaled_mm": sglang_scaled_mm,
+    "sgl_kernel::cutlass_scaled_fp4_mm": vllm_scaled_fp4_mm,
     "deep_gemm.fp8_gemm_nt": deep_gemm_fp8,
     "deep_gemm.gemm_fp8_fp8_bf16_nt": deep_gemm_first,
     "transformer_engine_torch.generic_gemm": te_generic_gemm,
 }
 
-#: Of vLLM and torchvision: known to move numbers, or to work on each alone.
+#: Products of packed weights, by what to do instead (docs/weights.md).
+PACKED = {
+    'check(x, codes, d, weights="u4b8", kernel="marlin-vllm") judges them': """
+        _C::marlin_gemm _C::gptq_marlin_gemm _C::awq_marlin_gemm _C::fp8_marlin_gemm _moe_C::moe_wna16_marlin_gemm
+        sgl_kernel::gptq_marlin_gemm sgl_kernel::moe_wna16_marlin_gemm
+    """,
+    'check(x, codes, d, weights="u4", schedule="vllm-awq-gemm") judges them': "_C::awq_gemm",
+    "ExLlama's kernel adds in no fixed order, so weights= cannot judge it": "_C::gptq_gemm sgl_kernel::gptq_gemm",
+    'check_operation("mul_mat_vec_q") judges one to eight rows': "_C::ggml_mul_mat_vec_a8",
+    "weights= has no rule for this kernel": "_C::machete_mm _C::allspark_w8a16_gemm _C::ggml_mul_mat_a8",
+}
+
+#: Of vLLM, SGLang and torchvision: known to move numbers, or to work on each alone.
 WITHOUT = """
 _C::rms_norm _C::fused_add_rms_norm _C::fused_qk_norm_rope _C::rotary_embedding _C::silu_and_mul _C::mul_and_silu _C::gelu_and_mul
 _C::gelu_tanh_and_mul _C::fatrelu_and_mul _C::swigluoai_and_mul _C::gelu_new _C::gelu_fast _C::gelu_quick _C::silu_and_mul_quant
@@ -153,6 +214,13 @@ _C::dynamic_scaled_int8_quant _C::rms_norm_static_fp8_quant _C::fused_add_rms_no
 _C::scaled_fp4_quant _C::weak_ref_tensor _C::apply_repetition_penalties_ _C::top_k_per_row_decode _C::top_k_per_row_prefill
 _C_cache_ops::reshape_and_cache _C_cache_ops::reshape_and_cache_flash _C_cache_ops::concat_and_cache_mla _C_cache_ops::swap_blocks
 _C_cache_ops::convert_fp8 _C_cache_ops::gather_and_maybe_dequant_cache _C_custom_ar::all_reduce
+_C::gptq_shuffle _C::gptq_marlin_repack _C::awq_marlin_repack _C::awq_dequantize _C::machete_prepack_B
+sgl_kernel::sgl_per_token_quant_fp8 sgl_kernel::sgl_per_tensor_quant_fp8 sgl_kernel::sgl_per_token_group_quant_8bit
+sgl_kernel::sgl_per_token_group_quant_8bit_v2 sgl_kernel::scaled_fp4_quant sgl_kernel::rmsnorm sgl_kernel::fused_add_rmsnorm
+sgl_kernel::gemma_rmsnorm sgl_kernel::gemma_fused_add_rmsnorm sgl_kernel::silu_and_mul sgl_kernel::gelu_and_mul
+sgl_kernel::gelu_tanh_and_mul sgl_kernel::apply_rope_pos_ids_cos_sin_cache sgl_kernel::awq_dequantize sgl_kernel::gptq_shuffle
+sgl_kernel::gptq_marlin_repack sgl_kernel::awq_marlin_repack sgl_kernel::moe_align_block_size sgl_kernel::topk_softmax
+sgl_kernel::moe_sum sgl_kernel::moe_sum_reduce sgl_kernel::all_reduce
 torchvision::nms torchvision::roi_align torchvision::roi_pool
 """.split()
 
@@ -168,6 +236,9 @@ flash_attn_2_cuda.varlen_fwd flash_attn_2_cuda.varlen_bwd flash_attn_2_cuda.fwd_
 
 for _name, _meaning in READY.items():
     register(_name, _meaning)
+for _instead, _names in PACKED.items():
+    for _name in _names.split():
+        register(_name, _packed(_instead))
 for _name in WITHOUT:
     register(_name, no_products=True)
 for _name in NAMED:

@@ -210,6 +210,8 @@ def _watch_compilers() -> None:
         _patches.wrap(compiler, "__call__", compiled)
 
 
+# Read in the source, because a compiled graph keeps nothing else: Inductor's nodes are gone when it is called, and never were
+# there if it came from a cache. A hook of the compiler would miss what was compiled before anybody listened.
 _ORIGINAL = re.compile(r"# .*Source Nodes: \[([^\]]*)\].*Original ATen: \[([^\]]*)\]")
 _KERNEL = re.compile(r"^(\w+) = async_compile\.\w+\(", re.MULTILINE)
 _CALL = re.compile(r"\s*(?:\w+ = )?([\w.]+)\(")
