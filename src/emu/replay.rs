@@ -341,8 +341,15 @@ impl<'a> Replay<'a> {
         run.exact
     }
 
-    /// Computes rows of D for a compressed A: each row is a product with the rows of B that it selects.
+    /// Computes rows of D for a compressed A: together, or each as a product with the rows of B that it selects.
     fn fill_by_rows(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
+        let bare = self.kernel.is_none() && !self.is_filled_up(self.problem.k);
+        if let Some(fast) = self.engine.on_cpu().fast().filter(|_| bare) {
+            let work = self.arithmetic.work(&self.problem, progress);
+            if let Some(exact) = fast.fill_selected(self.arithmetic, work, first_row, codes) {
+                return exact;
+            }
+        }
         let (m, n) = (self.problem.m, self.problem.n);
         let exact = AtomicU64::new(0);
         parallel::chunks_mut(codes, n, &|i, codes| {

@@ -1,6 +1,8 @@
 //! A sum without rounding: a fixed-point number wide enough for every term of a dot product
 //! (Kulisch's long accumulator), rounded once when it is read.
 
+use std::borrow::Cow;
+
 use super::{Class, Format, SpecialTerms, Target, Unpacked};
 
 /// Products of two formats and numbers of a third, added exactly. Infinities and NaNs count too.
@@ -146,9 +148,9 @@ impl ExactSum {
         }
         let negative = self.limbs.last().is_some_and(|top| top >> 63 == 1);
         let magnitude = if negative {
-            negated(&self.limbs)
+            Cow::from(negated(&self.limbs))
         } else {
-            self.limbs.clone()
+            Cow::from(&self.limbs)
         };
         let Some(top) = magnitude.iter().rposition(|&limb| limb != 0) else {
             return target.format.zero(false);

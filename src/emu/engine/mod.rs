@@ -39,6 +39,11 @@ pub trait FastEngine: Debug + Send + Sync {
         out: &mut [u64],
     ) -> Option<u64>;
 
+    /// [`FastEngine::fill`] of a compressed A; none if its rows must be computed one by one.
+    fn fill_selected(&self, _: &Arithmetic, _: Work, _: usize, _: &mut [u64]) -> Option<u64> {
+        None
+    }
+
     /// Whether [`FastEngine::promoted`] is worth a try.
     fn promotes(&self, _: &Arithmetic) -> bool {
         false
