@@ -346,18 +346,13 @@ impl FastEngine for Platform {
         first_row: usize,
         out: &mut [u64],
     ) -> Option<u64> {
-        super::fill(work, (plan(arithmetic)?, *self), first_row, out)
-    }
-
-    fn fill_selected(
-        &self,
-        arithmetic: &Arithmetic,
-        work: Work,
-        first_row: usize,
-        out: &mut [u64],
-    ) -> Option<u64> {
+        if work.problem.selected.is_none() {
+            return super::fill(work, (plan(arithmetic)?, *self), first_row, out);
+        }
         let (k, all) = (work.problem.k, work.problem.b.rows());
-        if work.problem.scales.is_some() || k == 0 || !all.is_multiple_of(k) {
+        let ends_within = |whole: usize| !k.is_multiple_of(whole);
+        let filled_up = arithmetic.instruction_k.is_some_and(ends_within);
+        if filled_up || work.problem.scales.is_some() || k == 0 || !all.is_multiple_of(k) {
             return None;
         }
         let widened = widened(arithmetic, all / k)?;

@@ -1,8 +1,6 @@
 //! A sum without rounding: a fixed-point number wide enough for every term of a dot product
 //! (Kulisch's long accumulator), rounded once when it is read.
 
-use std::borrow::Cow;
-
 use super::{Class, Format, SpecialTerms, Target, Unpacked};
 
 /// Products of two formats and numbers of a third, added exactly. Infinities and NaNs count too.
@@ -148,9 +146,9 @@ impl ExactSum {
         }
         let negative = self.limbs.last().is_some_and(|top| top >> 63 == 1);
         let magnitude = if negative {
-            Cow::from(negated(&self.limbs))
+            negated(&self.limbs)
         } else {
-            Cow::from(&self.limbs)
+            self.limbs.clone()
         };
         let Some(top) = magnitude.iter().rposition(|&limb| limb != 0) else {
             return target.format.zero(false);

@@ -30,7 +30,8 @@ pub trait FastEngine: Debug + Send + Sync {
 
     /// Computes the rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for:
     /// codes of the accumulator's format. Returns how many multiply-adds the exact engine did; none if nothing was
-    /// computed, as the product is too small or the engine fails its self-test.
+    /// computed, as the product is too small, the engine fails its self-test, or the rows of a compressed A must be
+    /// computed one by one.
     fn fill(
         &self,
         arithmetic: &Arithmetic,
@@ -38,11 +39,6 @@ pub trait FastEngine: Debug + Send + Sync {
         first_row: usize,
         out: &mut [u64],
     ) -> Option<u64>;
-
-    /// [`FastEngine::fill`] of a compressed A; none if its rows must be computed one by one.
-    fn fill_selected(&self, _: &Arithmetic, _: Work, _: usize, _: &mut [u64]) -> Option<u64> {
-        None
-    }
 
     /// Whether [`FastEngine::promoted`] is worth a try.
     fn promotes(&self, _: &Arithmetic) -> bool {

@@ -326,12 +326,9 @@ impl RoundedDot {
 
     /// The NaN that goes on, if payloads do and one of the operation's numbers is a NaN.
     fn payload(&self, to: Format, numbers: [Option<(Format, Unpacked)>; 3]) -> Option<u64> {
-        if !self.payloads {
-            return None;
-        }
         let numbers = numbers.into_iter().flatten();
         let mut nans = numbers.clone().filter(|(_, number)| number.is_nan());
-        let first = nans.clone().next()?;
+        let first = self.payloads.then(|| nans.clone().next())??;
         let quiet = |of: Format, nan: Unpacked| nan.significand >> (of.fraction_bits() - 1) == 1;
         let signalling = nans.find(|&(of, nan)| !quiet(of, nan));
         let numbers: Vec<Unpacked> = numbers.map(|(_, number)| number).collect();

@@ -111,7 +111,7 @@ impl Sparse {
             exact: &self.arithmetic,
             progress: NO_PROGRESS,
         };
-        platform.fill_selected(&self.arithmetic, work, 0, &mut out)?;
+        platform.fill(&self.arithmetic, work, 0, &mut out)?;
         Some(out)
     }
 }
