@@ -332,25 +332,27 @@ impl<'a> Replay<'a> {
         let Some(kernel) = self.kernel else {
             return self.codes(first_row, codes, progress);
         };
-        let bare = Replay {
-            kernel: None,
-            ..*self
-        };
+        let mut bare = *self;
+        bare.kernel = None;
         let mut run = Run::new(&bare, kernel, progress);
         run.fill(first_row, codes);
         run.exact
     }
 
-    /// Computes rows of D for a compressed A: each row is a product with the rows of B that it selects.
+    /// Computes rows of D for a compressed A: together, or each as a product with the rows of B that it selects.
     fn fill_by_rows(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
+        let work = self.arithmetic.work(&self.problem, progress);
+        if let (None, Some(fast)) = (self.kernel, self.engine.on_cpu().fast())
+            && let Some(exact) = fast.fill(self.arithmetic, work, first_row, codes)
+        {
+            return exact;
+        }
         let (m, n) = (self.problem.m, self.problem.n);
         let exact = AtomicU64::new(0);
         parallel::chunks_mut(codes, n, &|i, codes| {
             let (batch, row) = ((first_row + i) / m, (first_row + i) % m);
-            let of_row = Replay {
-                engine: self.engine.on_cpu(),
-                ..self.rectangle(batch, row..row + 1, 0..n)
-            };
+            let mut of_row = self.rectangle(batch, row..row + 1, 0..n);
+            of_row.engine = self.engine.on_cpu();
             exact.fetch_add(of_row.fill(0, codes, progress), Ordering::Relaxed);
         });
         exact.into_inner()

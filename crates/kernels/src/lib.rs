@@ -8,6 +8,7 @@
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
 //!   used before it has passed a self-test (`selftest`) by awkward numbers.
 //! * `native`: dot products of this processor, which are judged as a GPU's are.
+//! * `selected`: products of a compressed A, as dense ones.
 //! * `special`: infinities and NaNs, which most kernels take for zeros.
 //!
 //! # What bounds each kernel
@@ -63,6 +64,7 @@ mod pairs;
 mod platform;
 mod real;
 mod rounded;
+mod selected;
 mod selftest;
 mod slices;
 mod special;

@@ -10,6 +10,7 @@ use tcverify_emu::step::{
 use tcverify_num::{Format, Formats, Rounding};
 use tcverify_tensor::Vectors;
 
+use super::selected::{self, Widened};
 use super::{
     BlockPlan, BlockStep, Blocks, ChainPlan, CutRule, DotAdd, FewPlan, FloorPlan, FloorStep,
     GroupPlan, HalfPlan, IntegerPlan, KernelConfig, LanePlan, LaneRule, LaneStep, OrderedPlan,
@@ -278,6 +279,42 @@ fn block(step: &BlockDot, formats: Formats) -> Option<BlockPlan> {
     BlockPlan::new(formats, step)
 }
 
+/// The model of steps that are so many times as long, for products with zeros between those of this one. None if the order
+/// of a step's products counts, or zeros do.
+fn widened(arithmetic: &Arithmetic, times: usize) -> Option<Widened> {
+    let (mut first, mut zero_exponent) = (None, None);
+    let mut step = arithmetic.step.clone();
+    match &mut step {
+        Step::Fused(step) => {
+            step.group *= times;
+            zero_exponent = Some(step.zero_exponent);
+        }
+        Step::FusedHalves(step) => {
+            first = Some((step.period, step.first.clone()));
+            zero_exponent = Some(step.half.zero_exponent);
+            let all = step.first.iter().flat_map(|k| k * times..(k + 1) * times);
+            step.first = all.collect();
+            step.span *= times;
+            step.period *= times;
+            step.half.group *= times;
+        }
+        Step::IntegerSum(step) => step.group *= times,
+        _ => return None,
+    }
+    let wide = Arithmetic {
+        step,
+        instruction_k: None,
+        ..arithmetic.clone()
+    };
+    wide.check().ok()?;
+    Some(Widened {
+        arithmetic: wide,
+        span: arithmetic.step.span(),
+        first,
+        zero_exponent,
+    })
+}
+
 impl Platform {
     /// The vector kernel of a model on the fastest platform, or on the one that `TCVERIFY_SIMD` names.
     ///
@@ -309,7 +346,18 @@ impl FastEngine for Platform {
         first_row: usize,
         out: &mut [u64],
     ) -> Option<u64> {
-        super::fill(work, (plan(arithmetic)?, *self), first_row, out)
+        if work.problem.selected.is_none() {
+            return super::fill(work, (plan(arithmetic)?, *self), first_row, out);
+        }
+        let (k, all) = (work.problem.k, work.problem.b.rows());
+        let ends_within = |whole: usize| !k.is_multiple_of(whole);
+        let filled_up = arithmetic.instruction_k.is_some_and(ends_within);
+        if filled_up || work.problem.scales.is_some() || k == 0 || !all.is_multiple_of(k) {
+            return None;
+        }
+        let widened = widened(arithmetic, all / k)?;
+        let plan = plan(&widened.arithmetic)?;
+        selected::fill(work, (&widened, plan, *self), first_row, out)
     }
 
     fn promotes(&self, arithmetic: &Arithmetic) -> bool {

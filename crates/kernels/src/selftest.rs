@@ -2,7 +2,9 @@
 //! instruction must not become a wrong verdict.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use super::config::{KernelConfig, WithKernel, with_kernel};
 use super::platform::Platform;
@@ -37,12 +39,50 @@ impl StepFallback for Requested {
     }
 }
 
-/// Whether a kernel gives up the same products on two platforms, and gives the same bits wherever both give any.
-pub fn agree(plan: &KernelConfig, formats: Formats, platforms: [Platform; 2]) -> bool {
-    runs(formats).all(|run| {
-        let [one, other] = platforms.map(|platform| run.by(plan, platform));
-        let differ = |(x, y): (Option<u64>, Option<u64>)| x.is_some() && y.is_some() && x != y;
-        one.whole == other.whole && !one.codes.into_iter().zip(other.codes).any(differ)
+/// What was made last. Searches test many kernels with products of the same formats, and tests of engines each kernel
+/// on many platforms.
+struct Recent<K, V>(Mutex<VecDeque<(K, Arc<V>)>>);
+
+impl<K: PartialEq, V> Recent<K, V> {
+    /// How much is kept: the products of some formats have up to half a megabyte.
+    const KEPT: usize = 4;
+
+    const fn new() -> Recent<K, V> {
+        Recent(Mutex::new(VecDeque::new()))
+    }
+
+    fn get(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
+        let kept = || self.0.lock().expect("nothing panics with it");
+        let found = kept()
+            .iter()
+            .find(|(k, _)| *k == key)
+            .map(|(_, v)| v.clone());
+        found.unwrap_or_else(|| {
+            // Without the lock: no thread waits for another's.
+            let made = Arc::new(make());
+            let mut kept = kept();
+            kept.truncate(Self::KEPT - 1);
+            kept.push_front((key, made.clone()));
+            made
+        })
+    }
+}
+
+/// Whether a kernel gives up the same products on a platform as on a trusted one, and gives the same bits wherever both
+/// give any.
+pub fn agree(plan: &KernelConfig, formats: Formats, [tested, trusted]: [Platform; 2]) -> bool {
+    static RUNS: Recent<Formats, Vec<Run>> = Recent::new();
+    type Key = (KernelConfig, Formats, Platform);
+    static TRUSTED: Recent<Key, Vec<Computed>> = Recent::new();
+
+    let runs = RUNS.get(formats, || runs(formats).collect());
+    let expected = TRUSTED.get((plan.clone(), formats, trusted), || {
+        runs.iter().map(|run| run.by(plan, trusted)).collect()
+    });
+    runs.iter().zip(expected.iter()).all(|(run, expected)| {
+        let found = run.by(plan, tested);
+        let differ = |(x, y): (&Option<u64>, &Option<u64>)| x.is_some() && y.is_some() && x != y;
+        found.whole == expected.whole && !found.codes.iter().zip(&expected.codes).any(differ)
     })
 }
 

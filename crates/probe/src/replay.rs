@@ -1,5 +1,7 @@
 //! The answers of a model to cases.
 
+use std::iter::repeat_n;
+
 use super::Case;
 use crate::emu::Arithmetic;
 use crate::emu::step::{Carried, Formats, Step, scaled};
@@ -28,32 +30,37 @@ pub(super) struct Scales {
 
 impl Prepared {
     pub fn new(formats: Formats, case: &Case) -> Prepared {
+        let used = case.a.iter().zip(&case.b).rposition(|(a, b)| a | b != 0);
+        let active = used.map_or(0, |k| k + 1);
+        // The end of the last block that is scaled by another number than one.
+        let scaled_to = formats.scale.and_then(|scale| {
+            let other = |&code: &u64| {
+                let x = scale.format.unpack(code);
+                let hidden = 1 << scale.format.fraction_bits();
+                x.class != Class::Finite || x.exponent != 0 || x.significand != hidden
+            };
+            let last = |codes: &Vec<u64>| codes.iter().rposition(other);
+            let last = case.scales.iter().filter_map(last).max();
+            last.map(|block| case.a.len().min((block + 1) * scale.block))
+        });
+        let active = active.max(scaled_to.unwrap_or(0));
         // One an operand, if operands have some.
         let codes = formats.scale.map(|scale| {
             let of = |codes: &Vec<u64>| -> Vec<u8> {
-                let k = 0..case.a.len();
-                k.map(|k| codes[k / scale.block] as u8).collect()
+                let by_block = codes.iter().map(|&code| code as u8);
+                by_block
+                    .flat_map(|code| repeat_n(code, scale.block))
+                    .take(active)
+                    .collect()
             };
             case.scales.each_ref().map(of)
         });
-        let one = |code: &u8| {
-            formats.scale.is_some_and(|scale| {
-                let x = scale.format.unpack((*code).into());
-                let hidden = 1 << scale.format.fraction_bits();
-                x.class == Class::Finite && x.exponent == 0 && x.significand == hidden
-            })
-        };
-        let used = case.a.iter().zip(&case.b).rposition(|(a, b)| a | b != 0);
-        let scaled_by = |codes: &Vec<u8>| codes.iter().rposition(|code| !one(code));
-        let used = used.max(codes.iter().flatten().filter_map(scaled_by).max());
-        let active = used.map_or(0, |k| k + 1);
         let of = |format: Format, codes: &[u64]| -> Vec<Unpacked> {
             let codes = codes[..active].iter();
             codes.map(|&code| format.unpack(code)).collect()
         };
         let (a, b) = (of(formats.a, &case.a), of(formats.b, &case.b));
-        let scales = codes.zip(formats.scale).map(|(mut codes, scale)| {
-            codes.iter_mut().for_each(|codes| codes.truncate(active));
+        let scales = codes.zip(formats.scale).map(|(codes, scale)| {
             let moved = |numbers: &[Unpacked], codes: &[u8]| {
                 let both = numbers.iter().zip(codes);
                 let both = both.filter(|_| scale.format == Format::Ue8m0);

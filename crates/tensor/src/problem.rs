@@ -256,7 +256,7 @@ impl<'a> Problem<'a> {
         // One row is the product of a row and of the rows of B that it selects.
         let (b, selected) = match selected {
             Some(selected) if rows.len() == 1 && self.a.batch_shape().is_empty() => {
-                (down(self.b).picking(selected.row(self.k)), None)
+                (down(self.b).picking(selected.row(0, self.k)), None)
             }
             selected => (down(self.b), selected),
         };
@@ -348,10 +348,10 @@ impl<'a> Selected<'a> {
         }
     }
 
-    /// The rows of B that the first row of the part selects.
-    fn row(&self, k: usize) -> &'a [u32] {
-        let [row, first] = self.first;
-        &self.rows_of_b[row * self.whole[0] + first..][..k]
+    /// The rows of B that a row of the part selects.
+    pub fn row(&self, row: usize, k: usize) -> &'a [u32] {
+        let [above, first] = self.first;
+        &self.rows_of_b[(above + row) * self.whole[0] + first..][..k]
     }
 }
 

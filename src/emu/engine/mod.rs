@@ -30,7 +30,8 @@ pub trait FastEngine: Debug + Send + Sync {
 
     /// Computes the rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for:
     /// codes of the accumulator's format. Returns how many multiply-adds the exact engine did; none if nothing was
-    /// computed, as the product is too small or the engine fails its self-test.
+    /// computed, as the product is too small, the engine fails its self-test, or the rows of a compressed A must be
+    /// computed one by one.
     fn fill(
         &self,
         arithmetic: &Arithmetic,

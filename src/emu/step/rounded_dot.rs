@@ -328,7 +328,7 @@ impl RoundedDot {
     fn payload(&self, to: Format, numbers: [Option<(Format, Unpacked)>; 3]) -> Option<u64> {
         let numbers = numbers.into_iter().flatten();
         let mut nans = numbers.clone().filter(|(_, number)| number.is_nan());
-        let first = nans.clone().next().filter(|_| self.payloads)?;
+        let first = self.payloads.then(|| nans.clone().next())??;
         let quiet = |of: Format, nan: Unpacked| nan.significand >> (of.fraction_bits() - 1) == 1;
         let signalling = nans.find(|&(of, nan)| !quiet(of, nan));
         let numbers: Vec<Unpacked> = numbers.map(|(_, number)| number).collect();

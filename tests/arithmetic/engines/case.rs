@@ -168,10 +168,10 @@ impl Case {
     }
 
     /// Who computed what when the fast engine is asked.
-    pub fn exact_share(&self, platform: Platform) -> ExactShare {
+    pub fn exact_share(&self, operands: &Operands, platform: Platform) -> ExactShare {
         let engine = platform.engine();
         let run = |replay: &Replay| replay.exact_share();
-        self.with_replay(&self.operands(), engine, self.layouts, run)
+        self.with_replay(operands, engine, self.layouts, run)
     }
 
     /// Runs the product everywhere.

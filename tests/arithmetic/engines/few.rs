@@ -153,8 +153,9 @@ fn ordinary_numbers_are_the_kernels_own() {
             Addend::Ordinary,
             6,
         );
+        let operands = case.operands();
         for platform in Platform::available() {
-            let share = case.exact_share(platform);
+            let share = case.exact_share(&operands, platform);
             assert_eq!(
                 (share.exact, share.total),
                 (0, 9 * 70 * 150),

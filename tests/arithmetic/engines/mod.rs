@@ -17,6 +17,7 @@ mod layout;
 mod models;
 mod operands;
 mod rounded;
+mod selected;
 mod shares;
 mod soak;
 

@@ -1,6 +1,6 @@
 //! Models that answer probes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tcverify::emu::step::Step;
@@ -11,12 +11,27 @@ use tcverify::probe::{Suite, replay};
 
 type Key = (Format, Format, Format);
 
-/// Suites with scales are large, and few machines share one.
+/// Suites with scales are large, and few machines share one: the last ones are kept.
 pub fn scaled([a, b, accumulator]: [Format; 3], scale: Option<Scale>) -> Arc<Suite> {
-    match scale {
-        None => suite(a, b, accumulator),
-        Some(_) => Arc::new(Suite::scaled(a, b, accumulator, scale).unwrap()),
+    type Kept = VecDeque<(Key, Option<Scale>, Arc<Suite>)>;
+    static LAST: Mutex<Kept> = Mutex::new(VecDeque::new());
+
+    if scale.is_none() {
+        return suite(a, b, accumulator);
     }
+    let key = (a, b, accumulator);
+    let last = || LAST.lock().unwrap();
+    let kept = last()
+        .iter()
+        .find(|(formats, of, _)| (*formats, *of) == (key, scale))
+        .map(|(.., suite)| Arc::clone(suite));
+    kept.unwrap_or_else(|| {
+        let suite = Arc::new(Suite::scaled(a, b, accumulator, scale).unwrap());
+        let mut last = last();
+        last.truncate(2);
+        last.push_front((key, scale, Arc::clone(&suite)));
+        suite
+    })
 }
 
 /// Suites are made once: many machines share formats.

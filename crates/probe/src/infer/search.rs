@@ -57,11 +57,11 @@ impl Evidence<'_> {
         });
         let mut found: Vec<(usize, Step)> = Vec::new();
         for (.., start) in ranked.into_iter().take(FIRST) {
-            let (misses, step) = self.descend(start.clone(), SAMPLE);
-            let step = match misses {
-                0 => step,
-                _ => self.descend(self.together(step, SAMPLE), SAMPLE).1,
-            };
+            let mut best = Best::of(self, start.clone(), SAMPLE);
+            best.descend();
+            best.combine();
+            best.descend();
+            let step = best.step;
             let misses = self.count(&step, n, n);
             found.push((misses, step));
             if misses == 0 {
@@ -119,56 +119,10 @@ impl Evidence<'_> {
         witnesses
     }
 
-    /// The best combination of a fused step's roundings and widths. They compensate one another, so changing one at a
-    /// time can end where no single change helps.
-    fn together(&self, step: Step, cases: usize) -> Step {
-        let full = self.formats.accumulator.fraction_bits() + 1;
-        let all = kinds::together(&step, full);
-        if all.is_empty() {
-            return step;
-        }
-        let mut best = Best::of(self, step, cases);
-        for candidate in all {
-            if best.misses > 0 && self.possible(&candidate) {
-                best.challenge(candidate);
-            }
-        }
-        best.step
-    }
-
     /// Changes one constant at a time as long as fewer of the first `cases` answers are missed.
     fn descend(&self, step: Step, cases: usize) -> (usize, Step) {
-        /// More are never needed where constants show on their own.
-        const SWEEPS: usize = 4;
-        const FEW: usize = 8;
         let mut best = Best::of(self, step, cases);
-        for _ in 0..SWEEPS {
-            let before = best.misses;
-            for constant in best.step.constants() {
-                for value in self.values(&best.step, &constant.name) {
-                    if best.misses == 0 {
-                        return (0, best.step);
-                    }
-                    // Exponents of zeros far below all terms differ in few answers.
-                    if best.misses > FEW
-                        && value
-                            .as_i64()
-                            .is_some_and(|n| n < -160 && (n < -800 || n % 40 != 0))
-                    {
-                        continue;
-                    }
-                    let Some(candidate) = self.with(&best.step, &constant.name, &value) else {
-                        continue;
-                    };
-                    if candidate != best.step {
-                        best.challenge(candidate);
-                    }
-                }
-            }
-            if best.misses == before {
-                break;
-            }
-        }
+        best.descend();
         (best.misses, best.step)
     }
 }
@@ -181,6 +135,8 @@ struct Best<'e, 'a> {
     /// The cases that count. Those that it misses come first: most other steps miss them, too, and are refuted
     /// soonest there.
     cases: Vec<usize>,
+    /// Constants of which every other value has lost to this step.
+    settled: Vec<String>,
 }
 
 impl<'e, 'a> Best<'e, 'a> {
@@ -192,6 +148,7 @@ impl<'e, 'a> Best<'e, 'a> {
             step,
             misses: 0,
             cases,
+            settled: Vec::new(),
         };
         best.sort();
         best
@@ -214,6 +171,60 @@ impl<'e, 'a> Best<'e, 'a> {
             }
         }
         self.step = candidate;
+        self.settled.clear();
         self.sort();
+    }
+
+    /// Tries combinations of a fused step's roundings and widths. They compensate one another, so changing one at a
+    /// time can end where no single change helps.
+    fn combine(&mut self) {
+        let full = self.evidence.formats.accumulator.fraction_bits() + 1;
+        for candidate in kinds::together(&self.step, full) {
+            if self.misses > 0 && self.evidence.possible(&candidate) {
+                self.challenge(candidate);
+            }
+        }
+    }
+
+    /// Changes one constant at a time as long as fewer answers are missed.
+    fn descend(&mut self) {
+        /// More are never needed where constants show on their own.
+        const SWEEPS: usize = 4;
+        for _ in 0..SWEEPS {
+            let before = self.misses;
+            for constant in self.step.constants() {
+                if self.misses > 0 && !self.settled.contains(&constant.name) {
+                    self.vary(constant.name);
+                }
+            }
+            if self.misses == before {
+                break;
+            }
+        }
+    }
+
+    /// Tries the other values of a constant.
+    fn vary(&mut self, name: String) {
+        const FEW: usize = 8;
+        let before = self.misses;
+        for value in self.evidence.values(&self.step, &name) {
+            if self.misses == 0 {
+                return;
+            }
+            // Exponents of zeros far below all terms differ in few answers.
+            let far = |n: i64| n < -160 && (n < -800 || n % 40 != 0);
+            if self.misses > FEW && value.as_i64().is_some_and(far) {
+                continue;
+            }
+            let Some(candidate) = self.evidence.with(&self.step, &name, &value) else {
+                continue;
+            };
+            if candidate != self.step {
+                self.challenge(candidate);
+            }
+        }
+        if self.misses == before {
+            self.settled.push(name);
+        }
     }
 }
