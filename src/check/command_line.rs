@@ -29,7 +29,7 @@ impl Verb {
     /// Whether the command has an option for this field.
     pub fn takes(self, field: &str) -> bool {
         if self == Verb::Identify {
-            return SEARCHED.contains(&field);
+            return SEARCHED.split(' ').any(|one| one == field);
         }
         match field {
             "d_digest" | "y_digest" | "nan" | "zero" | "against" | "sample" | "seed"
@@ -44,22 +44,8 @@ impl Verb {
 }
 
 /// What a search for model and schedule takes of a check.
-const SEARCHED: [&str; 14] = [
-    "a",
-    "b",
-    "c",
-    "bias",
-    "bias_dtype",
-    "d",
-    "scale_a",
-    "scale_b",
-    "dtype",
-    "dtype_b",
-    "d_dtype",
-    "transpose_a",
-    "transpose_b",
-    "tf32_input",
-];
+const SEARCHED: &str = "a b c bias bias_dtype d scale_a scale_b weights zero_b dtype dtype_b d_dtype transpose_a transpose_b \
+    tf32_input";
 
 /// Rare fields, which `--set NAME=VALUE` gives in place of an option each.
 pub const SET: [&str; 21] = [

@@ -203,3 +203,23 @@ fn a_bias_after_rounding() {
         "{sentence}"
     );
 }
+
+/// Zeros with the signs of the sums are one cause, and no factor or function that makes zeros; a D with another number is not.
+#[test]
+fn zeros_of_both_signs() {
+    let folder = super::folder("fp16", [24, 16, 32]);
+    replay(&folder, "--arch a100 --dtype fp16 a.npy b.npy", "d.npy");
+    let mut zeros = floats_of(&folder, "d.npy");
+    zeros.iter_mut().for_each(|code| *code &= 0x8000_0000);
+    let check = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
+    save(&folder, "d.npy", [24, 16], &zeros);
+    let sentence = names(&folder, check, "constant", false);
+    assert!(
+        sentence.to_lowercase().contains("is a zero, +0 or -0"),
+        "{sentence}"
+    );
+    zeros[77] = 0x3f80_0000;
+    save(&folder, "d.npy", [24, 16], &zeros);
+    let text = folder.tcverify(&format!("check {check}")).expect(1).stdout;
+    assert!(!text.contains("every element of D is a zero"), "{text}");
+}

@@ -47,6 +47,25 @@ fn formats_are_found_where_files_cannot_say_them() {
     assert_eq!(report["schema"], "tcverify.identification/1");
 }
 
+/// Files of 16-bit words may be FP16 or BF16: kernels of both are searched.
+#[test]
+fn kernels_of_codes_without_a_type_are_found() {
+    let folder = Folder::new();
+    for (seed, shape, role) in [(1, "24x1536", "a"), (2, "1536x40", "b")] {
+        let made = format!("generate generate:{seed}:normal:{shape} --dtype bf16 --role {role} -q");
+        folder.tcverify(&format!("{made} -o {role}.npy")).expect(0);
+    }
+    let made =
+        "replay --arch h100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3";
+    folder
+        .tcverify(&format!("{made} a.npy b.npy -q -o d.npy"))
+        .expect(0);
+    let search = "identify --arch h100 a.npy b.npy d.npy";
+    let text = folder.tcverify(search).expect(0).stdout;
+    let command = "--dtype bf16 --acc fp32 --schedule cublas-workspace --split-k 3";
+    assert!(text.contains(command), "{text}");
+}
+
 #[test]
 fn a_result_of_no_model_exits_with_1() {
     let folder = folder();

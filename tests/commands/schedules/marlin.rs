@@ -584,6 +584,31 @@ fn a_text_that_leaves_the_multiprocessors_open_is_completed() {
     let search = format!("identify {KERNEL} marlin-vllm {given} d.npy");
     let text = folder.tcverify(&search).expect(0).stdout;
     assert!(text.contains("multiprocessors 108"), "{text}");
+    // So is the reduction, and the tile.
+    let other = made.replace(
+        "marlin-vllm",
+        "marlin-vllm,64x128x128 --set reduction=output_type",
+    );
+    folder.write("e.npy", all.replayed(&other));
+    let text = folder
+        .tcverify(&search.replace("d.npy", "e.npy"))
+        .expect(0)
+        .stdout;
+    assert!(text.contains("--set reduction=OUTPUT_TYPE"), "{text}");
+    assert!(text.contains("marlin-vllm,64x128x128"), "{text}");
+    // The command that a check suggests names the weights.
+    let check = format!("check {KERNEL} marlin-vllm --set multiprocessors=1 {given} e.npy");
+    let text = folder.tcverify(&check).expect(1).stdout;
+    assert!(
+        text.contains("tcverify identify --dtype fp16 --scale-b s.npy --weights u4b8"),
+        "{text}"
+    );
+    let two = check.replace("marlin-vllm", "marlin-vllm,u8b128");
+    let error = folder.tcverify(&two).expect(2).stderr;
+    assert!(
+        error.contains("u8b128") && error.contains("u4b8"),
+        "{error}"
+    );
     // The unit alone, too.
     let auto = format!("check --arch auto --dtype fp16 --scale-b s.npy {given} d.npy");
     folder.tcverify(&auto).expect(0);
@@ -605,6 +630,20 @@ fn a_text_that_leaves_the_multiprocessors_open_is_completed() {
             assert!(error.contains(word), "{word}: {error}");
         }
     }
+}
+
+#[test]
+fn a_bias_and_scales_of_columns_come_together() {
+    let all = product(8, false, [3, 128, 512], 1);
+    let folder = &all.folder;
+    let bias: Vec<f32> = (0..128).map(|i| i as f32 / 8.0 - 7.0).collect();
+    folder.save("bias.npy", &Npy::new("<f2", &[128], halves(&bias)));
+    let given = "--weights u8b128 --bias bias.npy a.npy b.npy";
+    let made = format!("{KERNEL} marlin-vllm --set multiprocessors=108 {given}");
+    folder.write("d.npy", all.replayed(&made));
+    let search = format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} d.npy");
+    let text = folder.tcverify(&search).expect(0).stdout;
+    assert!(text.contains("--kernel marlin-vllm"), "{text}");
 }
 
 #[test]

@@ -38,16 +38,24 @@ pub fn constant(case: &Case) -> Option<Found> {
     let seen = case.sample.different.iter().chain(&case.sample.equal);
     let mut codes = seen.map(|seen| seen.given);
     let first = codes.next()?;
-    if case.comparison.mismatches < 2 || !case.is_whole() || !codes.all(|code| code == first) {
+    let format = case.replay.format();
+    let is_zero = |code: u64| !format.is_integer() && format.unpack(code).is_zero();
+    let is_same = |code: u64| code == first || is_zero(code) && is_zero(first);
+    if case.comparison.mismatches < 2 || !case.is_whole() || !codes.all(is_same) {
         return None;
     }
     // All of a small D, many elements of a large one.
     let all = case.given.len() as u64;
     let step = all.div_ceil(LOOKED_AT).max(1) as usize;
     let mut places = (0..all as usize).step_by(step);
-    let same = places.all(|at| case.stored([at / n, at % n]).given == first);
+    let mut signs = false;
+    let same = places.all(|at| {
+        let given = case.stored([at / n, at % n]).given;
+        signs |= given != first;
+        is_same(given)
+    });
     let hypothesis = match first {
-        0 => Hypothesis::Unwritten,
+        0 if !signs => Hypothesis::Unwritten,
         _ => Hypothesis::Constant,
     };
     let what = match step {
@@ -57,7 +65,11 @@ pub fn constant(case: &Case) -> Option<Found> {
             grouped(all / step as u64)
         ),
     };
-    let mut text = of_code(&what, case.replay.format(), first);
+    let mut text = if signs {
+        format!("{what} is a zero, +0 or -0")
+    } else {
+        of_code(&what, format, first)
+    };
     let arithmetic = case.replay.arithmetic;
     if first == 0 && arithmetic.a == Format::E2m1 && arithmetic.scale.is_some() {
         text += &known("unwritten_fp4", case.architecture);

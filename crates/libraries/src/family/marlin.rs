@@ -9,6 +9,7 @@ use crate::emu::schedule::{
 };
 use crate::num::Format;
 use crate::settings::{Generation, Marlin};
+use crate::words::Word as _;
 use crate::{
     Capability, Fact, How, IfKnown, KernelError, Open, Plan, Scheme, Settings, Sourced, Weights,
 };
@@ -97,11 +98,18 @@ const MULTIPROCESSORS: [(&str, Capability, u32); 14] = [
     ("RTX PRO 6000", Capability::new(12, 0), 188),
 ];
 
-/// The numbers of multiprocessors that a search tries on any of these GPUs; on all, if none is known.
-pub(crate) fn multiprocessors(gpus: &[Capability]) -> impl Iterator<Item = u32> {
-    let is_one = |gpu: &Capability| gpus.is_empty() || gpus.contains(gpu);
-    let all = MULTIPROCESSORS.into_iter();
-    all.filter_map(move |(_, gpu, count)| is_one(&gpu).then_some(count))
+/// The numbers of multiprocessors that a search tries on any of these GPUs; of all, if none of them is listed.
+pub(crate) fn multiprocessors(gpus: &[Capability]) -> Vec<u32> {
+    let of = |is_one: &dyn Fn(&Capability) -> bool| -> Vec<u32> {
+        let all = MULTIPROCESSORS.iter().filter(|(_, gpu, _)| is_one(gpu));
+        all.map(|(.., count)| *count).collect()
+    };
+    let known = of(&|gpu| gpus.contains(gpu));
+    if known.is_empty() {
+        of(&|_| true)
+    } else {
+        known
+    }
 }
 
 /// k and columns of a tile, and threads.
@@ -159,6 +167,15 @@ impl<'a> Product<'a> {
             let why = "'marlin-vllm' and 'marlin-original' deal k to warps, and stripes to blocks, in different ways";
             missing("whose Marlin it is", "kernel", why)
         })?;
+        if let (Some(given), Some(stated)) = (options.weights, text.weights)
+            && given != stated
+        {
+            return Err(KernelError::Contradiction {
+                what: "the kind of weights",
+                text: stated.word().to_owned(),
+                given: given.word().to_owned(),
+            });
+        }
         let weights = options.weights.or(text.weights).ok_or_else(|| {
             let why = "scales of columns of 4 and 8 bits are applied at different places";
             missing("the kind of weights", "weights", why)

@@ -72,6 +72,17 @@ impl Kernels {
         }
         let mut kernels = Kernels::default();
         let mut errors = kernels.collect(&stated, &reading, &shape, &options, only);
+        // Kernels of weights have tiles and reductions that a bare name leaves open.
+        for (text, scheme) in of_weights(captured) {
+            if !text.starts_with(stated.text()) {
+                continue;
+            }
+            let reading = libraries::read(text).expect("a name");
+            options.scheme = scheme;
+            options.found.push("reduction");
+            let stated = KernelSource::Text(text.into());
+            errors.extend(kernels.collect(&stated, &reading, &shape, &options, only));
+        }
         if kernels.plans.is_empty() {
             // That a kernel is of another GPU does not tell why it has no plan on its own.
             errors.sort_by_key(|error| matches!(error, KernelError::WrongGpu { .. }));
@@ -101,11 +112,11 @@ impl Kernels {
             .filter(|&format| captured.a.has(format) && captured.b.has(format));
         for format in readable {
             let weights = captured.weights.as_ref();
-            // Marlin adds blocks in f32, or in D's format.
-            let schemes = [None, weights.map(|_| Scheme::OutputType)];
-            let schemes = &schemes[..1 + usize::from(weights.is_some())];
-            let texts = libraries::unnamed(weights.is_some());
-            let texts = texts.flat_map(|text| schemes.iter().map(move |&scheme| (text, scheme)));
+            let plain = libraries::unnamed(false).map(|text| (text, None));
+            let texts: Vec<_> = match weights {
+                Some(_) => of_weights(captured),
+                None => plain.collect(),
+            };
             for (text, scheme) in texts {
                 let reading = libraries::read(text).expect("a name");
                 let options = Options {
@@ -269,7 +280,7 @@ impl Planned {
         if names.is_empty() || !context.can_be(candidate, spec) {
             return None;
         }
-        let problem = context.problem;
+        let problem = context.problem_of(candidate);
         BoundSchedule::check_compatible(spec, arithmetic, &problem, result).ok()?;
         let guess = Guess {
             preset: std::borrow::Cow::Owned(self.schedule.clone()),
@@ -284,6 +295,15 @@ impl Planned {
         };
         Some(named.under(guess, result))
     }
+}
+
+/// Names of kernels of weights, if B is held as such, with the ways in which their blocks are added.
+fn of_weights(captured: &Captured) -> Vec<(&'static str, Option<Scheme>)> {
+    let schemes = [None, Some(Scheme::OutputType)];
+    let texts = libraries::unnamed(true).filter(|_| captured.weights.is_some());
+    texts
+        .flat_map(|text| schemes.map(|scheme| (text, scheme)))
+        .collect()
 }
 
 /// Equal for candidates that compute the same on a product of this K.

@@ -59,7 +59,6 @@ impl<'a> ScheduleContext<'a> {
         let per = spec.scales.as_ref().map(|scaling| scaling.per);
         (self.captured.c.is_none() || self.c_format(candidate, late).is_some())
             && self.can_add_bias(candidate, spec)
-            && self.can_scale_weights(candidate, spec)
             && (self.scales.is_none() || self.scales == per)
             && (self.scale_result.is_none() || spec.epilogue.result_scale.is_some())
     }
@@ -77,26 +76,39 @@ impl<'a> ScheduleContext<'a> {
         })
     }
 
-    /// Whether weights have the scales that a schedule applies to sums, if it does.
-    fn can_scale_weights(&self, candidate: &Candidate, spec: &ScheduleSpec) -> bool {
+    /// With the scales of weights, if a schedule applies them to sums; none if they are not there, or do not fit.
+    fn with_scales_of_weights(
+        &self,
+        values: &Values,
+        candidate: &Candidate,
+        spec: &ScheduleSpec,
+    ) -> Option<Values> {
         let Some(per) = of_weights(spec) else {
-            return true;
+            return Some(values.clone());
         };
-        self.captured.weights.as_ref().is_some_and(|weights| {
-            let scales = weights.scales(candidate.arithmetic.b);
-            let values = Values::default();
-            (values.with_scales_of_b(per, scales, &self.problem)).is_ok()
-        })
+        let scales = self
+            .captured
+            .weights
+            .as_ref()?
+            .scales(candidate.arithmetic.b);
+        values
+            .clone()
+            .with_scales_of_b(per, scales, &self.problem)
+            .ok()
     }
 
     /// Whether a schedule has a place for the bias, if there is one.
     fn can_add_bias(&self, candidate: &Candidate, spec: &ScheduleSpec) -> bool {
-        let (values, arithmetic) = (&self.values, &candidate.arithmetic);
+        let (arithmetic, problem) = (&candidate.arithmetic, self.problem_of(candidate));
+        let values = self.with_scales_of_weights(&self.values, candidate, spec);
+        let Some(values) = &values else {
+            return false;
+        };
         let mut results = RESULTS
             .into_iter()
             .filter(|&format| self.captured.d.has(format));
         let takes =
-            |result| BoundSchedule::check(spec, values, arithmetic, &self.problem, result).is_ok();
+            |result| BoundSchedule::check(spec, values, arithmetic, &problem, result).is_ok();
         !values.has_bias() || !spec.is_in_place() && results.any(takes)
     }
 
@@ -145,11 +157,12 @@ impl<'a> ScheduleContext<'a> {
             .filter(|&format| tells_zeros(captured.d.tensor(format)))
             .collect();
         for candidate in arithmetics {
+            let problem = self.problem_of(candidate);
             let results = RESULTS.into_iter();
             for result in results.filter(|&format| captured.d.has(format)) {
                 let list = guesses(&Wanted {
                     arithmetic: &candidate.arithmetic,
-                    problem: &self.problem,
+                    problem: &problem,
                     result,
                     scales: self.scales,
                     zeros: zeros.contains(&result),
@@ -178,10 +191,10 @@ impl<'a> ScheduleContext<'a> {
         readable.filter(|_| late)
     }
 
-    pub fn given(&self, candidate: &Candidate) -> Given<'a> {
-        let arithmetic = &candidate.arithmetic;
+    /// Formats of A, B and C, as a candidate reads the files.
+    fn formats(&self, candidate: &Candidate) -> [Format; 3] {
         let c = self.c_format(candidate, true);
-        let c = c.unwrap_or(arithmetic.addend());
+        let c = c.unwrap_or(candidate.arithmetic.addend());
         let captured = self.captured;
         let [a, b] = candidate.reads();
         // TF32's terms are of FP32 numbers, whose codes are the same.
@@ -192,7 +205,21 @@ impl<'a> ScheduleContext<'a> {
                 Format::Fp32
             }
         };
-        let formats = [read(&captured.a, a), read(&captured.b, b), c];
+        [read(&captured.a, a), read(&captured.b, b), c]
+    }
+
+    /// The product as a candidate reads the files; C stays as it is, if the candidate cannot read it.
+    pub(super) fn problem_of(&self, candidate: &Candidate) -> Problem<'a> {
+        let [a, b, c] = self.formats(candidate);
+        let readable = self.captured.c.as_ref().is_none_or(|file| file.has(c));
+        let c = if readable { c } else { self.captured.any()[2] };
+        let problem = (self.captured).problem_of([a, b, c], candidate.nearest, None);
+        problem.expect("shapes were checked, and fit every format")
+    }
+
+    pub fn given(&self, candidate: &Candidate) -> Given<'a> {
+        let captured = self.captured;
+        let formats @ [_, b, _] = self.formats(candidate);
         let spec = candidate.schedule.as_ref().map(|guess| &guess.spec);
         let weights = captured.weights.as_ref().zip(spec.and_then(of_weights));
         let problem = match weights {
