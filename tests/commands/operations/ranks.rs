@@ -39,8 +39,8 @@ fn ranks_are_added_as_a_tree() {
     let brain = |x: u16, y: u16| {
         bf16::from_f32(bf16::from_bits(x).to_f32() + bf16::from_bits(y).to_f32()).to_bits()
     };
-    type Add<'a> = &'a dyn Fn(u16, u16) -> u16;
-    let cases: [(&str, fn(f32) -> u16, Add); 2] = [
+    type Case<'a> = (&'a str, fn(f32) -> u16, &'a dyn Fn(u16, u16) -> u16);
+    let cases: [Case; 2] = [
         ("fp16", |x| f16::from_f32(x).to_bits(), &half),
         ("bf16", |x| bf16::from_f32(x).to_bits(), &brain),
     ];
