@@ -27,8 +27,23 @@ impl Weights {
         }
     }
 
-    /// What to do with codes that share words of 32 bits, as checkpoints have them: of this shape, for rows of K.
-    pub fn unpacking(self, shape: &[usize], transposed: bool, k: usize) -> String {
+    /// What to do with codes that are no bytes, of this shape: they share words of 32 bits, as checkpoints have them, or
+    /// there is one for each k and column.
+    pub fn unpacking(
+        self,
+        shape: &[usize],
+        transposed: bool,
+        k: usize,
+        n: Option<usize>,
+    ) -> String {
+        let whole = if transposed {
+            [n, Some(k)]
+        } else {
+            [Some(k), n]
+        };
+        if shape.iter().map(|&size| Some(size)).eq(whole) {
+            return "codes are bytes: give b.astype('u1')".into();
+        }
         let bits = self.bits();
         let (each, mask) = (32 / bits, (1 << bits) - 1);
         let shifts = format!("{bits} * np.arange({each})");

@@ -68,13 +68,13 @@ impl Kernel<'_> {
             for (column, out) in out.iter_mut().enumerate() {
                 a.column(column);
                 let mut sums: Vec<u32> = ranks.iter().map(|rank| rank[column]).collect();
-                while let [_, _, ..] = sums[..] {
+                while sums.len() > 2 {
                     let pairs = sums.chunks_exact(2);
                     sums = pairs
                         .map(|pair| a.through(a.add(pair[0], pair[1]), to))
                         .collect();
                 }
-                *out = a.round(sums[0], to) as u32;
+                *out = a.round(a.add(sums[0], sums[1]), to) as u32;
             }
         }
     }

@@ -614,7 +614,20 @@ fn a_text_that_leaves_the_multiprocessors_open_is_completed() {
     folder.tcverify(&auto).expect(0);
     let one = &format!("{search} --arch h100");
     folder.tcverify(one).expect(0);
-    // What a check refuses, the search refuses.
+    // What a check refuses, the search refuses: codes that are no bytes, for one.
+    let words = (0..1024 * 256).flat_map(|i| [(i % 16) as u8, 0, 0, 0]);
+    folder.save("i.npy", &Npy::new("<i4", &[1024, 256], words.collect()));
+    let check = "check --arch h100 --dtype fp16 --scale-b s.npy --weights u4b8 a.npy i.npy d.npy";
+    let error = folder.tcverify(check).expect(2).stderr;
+    assert!(
+        error.contains("codes are bytes: give b.astype('u1')"),
+        "{error}"
+    );
+    let text = folder.tcverify(&search).expect(0).stdout;
+    assert!(
+        text.contains("on other numbers of multiprocessors"),
+        "{text}"
+    );
     let base = "identify --dtype fp16 --scale-b s.npy";
     for (given, words) in [
         ("--weights u4 a.npy b.npy d.npy", &["--zero-b"][..]),
@@ -624,6 +637,10 @@ fn a_text_that_leaves_the_multiprocessors_open_is_completed() {
             &["--weights", "--scale-a"],
         ),
         ("a.npy b.npy d.npy", &["--scale-b", "--scale-a"]),
+        (
+            "--weights u4b8 a.npy i.npy d.npy",
+            &["i.npy", "codes are bytes: give b.astype('u1')"],
+        ),
     ] {
         let error = folder.tcverify(&format!("{base} {given}")).expect(2).stderr;
         for word in words {

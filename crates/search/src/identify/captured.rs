@@ -37,24 +37,38 @@ fn dequantised(
 ) -> Result<(Readings, WeightArrays), CheckError> {
     let operands = &request.operands;
     let kind = operands.weights.expect("the caller has seen them");
-    let mut read = |role, wanted| {
+    let [transpose_a, transpose_b] = [operands.transpose_a, operands.transpose_b];
+    let source = operands.get(Role::ScaleB);
+    let source = source.ok_or_else(|| CheckError::needs("weights", "scale_b"))?;
+    let scales = Readings::of((Role::ScaleB, source), None, operands.tf32_input, memory)?;
+    // Sizes of rows of A, and of rows of scales.
+    let size = |shape: &[usize], transposed: bool| {
+        let size = if transposed {
+            shape.first()
+        } else {
+            shape.last()
+        };
+        size.copied()
+    };
+    let k = size(&a.source.header().shape, transpose_a).unwrap_or_default();
+    let n = size(&scales.source.header().shape, transpose_b);
+    let mut codes = |role| {
         let source = operands.get(role)?;
-        let file = opened((role, source), wanted, memory);
-        let unpacked = file.and_then(|file| {
+        let uint8 = Some(Format::Uint8);
+        let file = opened((role, source), uint8, memory);
+        let read = file.and_then(|file| {
             let header = file.header();
-            if role == Role::ScaleB || header.descr.width() == 1 {
-                return Readings::of_file((role, source), file, wanted, operands.tf32_input);
+            if header.descr.width() == 1 {
+                return Readings::of_file((role, source), file, uint8, operands.tf32_input);
             }
-            let k = *a.source.header().shape.last().unwrap_or(&0);
-            let reason = kind.unpacking(&header.shape, operands.transpose_b, k);
+            let reason = kind.unpacking(&header.shape, transpose_b, k, n);
             Err(CheckError::array(role.field(), source, reason))
         });
-        Some(unpacked)
+        Some(read)
     };
-    let codes = read(Role::B, Some(Format::Uint8)).expect("every product has B")?;
-    let scales = read(Role::ScaleB, None).ok_or_else(|| CheckError::needs("weights", "scale_b"))?;
-    let zeros = read(Role::ZeroB, Some(Format::Uint8)).transpose()?;
-    let mut weights = WeightArrays::new(kind, [codes, scales?], zeros, operands.transpose_b);
+    let of_b = codes(Role::B).expect("every product has B")?;
+    let zeros = codes(Role::ZeroB).transpose()?;
+    let mut weights = WeightArrays::new(kind, [of_b, scales], zeros, transpose_b);
     let wanted = OPERANDS.into_iter().filter(|&format| a.has(format));
     let tensors = weights.dequantise(wanted)?;
     a.tensors.retain(|format, _| tensors.contains_key(format));

@@ -109,9 +109,12 @@ impl Prepared {
         let others = self.kernels.is_some().then_some(others);
         let scaled = "kernels that do not scale results: omit --scale-result";
         let scaled = self.request.scale_result.map(|_| scaled);
+        let counts = "kernels of weights on other numbers of multiprocessors than those of the GPUs that are listed: check \
+                      --set multiprocessors=N";
+        let counts = self.captured.weights.as_ref().map(|_| counts);
         // The first two are about other kernels.
         let rest = &NEVER_SEARCHED[if others.is_some() { 2 } else { 0 }..];
-        let all = others.into_iter().chain(scaled);
+        let all = others.into_iter().chain(scaled).chain(counts);
         let all = all.chain(rest.iter().copied());
         all.map(str::to_owned).collect()
     }
