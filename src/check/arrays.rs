@@ -328,16 +328,10 @@ pub(super) fn confirm_unpacked(check: &Check, from: &mut Reader) -> Result<(), C
         of_a.reverse();
     }
     let k = of_a.last().copied().unwrap_or_default();
-    let n = match operands.get(Role::ScaleB) {
-        Some(scales) => from.shape(Role::ScaleB, scales, check.model.dtype)?,
-        None => Vec::new(),
-    };
-    let n = if operands.transpose_b {
-        n.first()
-    } else {
-        n.last()
-    };
-    let reason = weights.unpacking(&shape, operands.transpose_b, k, n.copied());
+    let scales = operands.get(Role::ScaleB);
+    let scales = scales.map(|scales| from.shape(Role::ScaleB, scales, check.model.dtype));
+    let scales = scales.transpose()?.unwrap_or_default();
+    let reason = weights.unpacking(&shape, operands.transpose_b, k, &scales);
     Err(CheckError::array("b", b, reason))
 }
 

@@ -28,20 +28,16 @@ impl Weights {
     }
 
     /// What to do with codes that are no bytes, of this shape: they share words of 32 bits, as checkpoints have them, or
-    /// there is one for each k and column.
+    /// there is one for each k and column of scales.
     pub fn unpacking(
         self,
         shape: &[usize],
         transposed: bool,
         k: usize,
-        n: Option<usize>,
+        scales: &[usize],
     ) -> String {
-        let whole = if transposed {
-            [n, Some(k)]
-        } else {
-            [Some(k), n]
-        };
-        if shape.iter().map(|&size| Some(size)).eq(whole) {
+        let rows = if transposed { &shape[1..] } else { shape };
+        if rows.first() == Some(&k) && (transposed || shape.last() == scales.last()) {
             return "codes are bytes: give b.astype('u1')".into();
         }
         let bits = self.bits();

@@ -83,12 +83,6 @@ impl Report {
         }
     }
 
-    /// Where the first mismatch is, if there is one.
-    pub fn first_mismatch(&self) -> Option<&[usize]> {
-        let first = self.comparison()?.first.first()?;
-        Some(&first.index)
-    }
-
     /// The report of a merge: its verdict is on all of D only if somebody vouches for every part.
     #[must_use]
     pub fn merged(mut self, merged: Merged) -> Report {

@@ -16,6 +16,13 @@ mod committed;
 mod describe;
 mod explained;
 mod nonfinite;
+
+/// Where the first mismatch is, if there is one.
+fn first_mismatch(report: &Report) -> Option<&[usize]> {
+    let first = report.comparison()?.first.first()?;
+    Some(&first.index)
+}
+
 #[cfg(test)]
 mod operation_tests;
 mod operations;
@@ -191,7 +198,7 @@ pub trait Examined: Subject {
             return Vec::new();
         }
         let causeless = report.causes.is_empty() && !report.tried.is_empty();
-        let first = report.first_mismatch().filter(|_| self.is_explained());
+        let first = first_mismatch(report).filter(|_| self.is_explained());
         let first = first.map(|index| {
             let index: Vec<_> = index.iter().map(usize::to_string).collect();
             let mut words = request.command_line(Verb::Explain);
@@ -207,7 +214,7 @@ pub trait Examined: Subject {
     /// # Errors
     /// If a file has changed.
     fn page(&self, report: &Report, map: Option<&MismatchMap>) -> Result<Pictured, CheckError> {
-        let first = report.first_mismatch();
+        let first = first_mismatch(report);
         let first = first.filter(|_| self.is_explained_on_pages());
         let trace = first.map(|index| {
             let explained = self.explained(index, Wish::default())?;

@@ -41,17 +41,13 @@ fn dequantised(
     let source = operands.get(Role::ScaleB);
     let source = source.ok_or_else(|| CheckError::needs("weights", "scale_b"))?;
     let scales = Readings::of((Role::ScaleB, source), None, operands.tf32_input, memory)?;
-    // Sizes of rows of A, and of rows of scales.
-    let size = |shape: &[usize], transposed: bool| {
-        let size = if transposed {
-            shape.first()
-        } else {
-            shape.last()
-        };
-        size.copied()
+    let shape = &a.source.header().shape;
+    let k = if transpose_a {
+        shape.first()
+    } else {
+        shape.last()
     };
-    let k = size(&a.source.header().shape, transpose_a).unwrap_or_default();
-    let n = size(&scales.source.header().shape, transpose_b);
+    let k = k.copied().unwrap_or_default();
     let mut codes = |role| {
         let source = operands.get(role)?;
         let uint8 = Some(Format::Uint8);
@@ -61,7 +57,8 @@ fn dequantised(
             if header.descr.width() == 1 {
                 return Readings::of_file((role, source), file, uint8, operands.tf32_input);
             }
-            let reason = kind.unpacking(&header.shape, transpose_b, k, n);
+            let reason =
+                kind.unpacking(&header.shape, transpose_b, k, &scales.source.header().shape);
             Err(CheckError::array(role.field(), source, reason))
         });
         Some(read)
