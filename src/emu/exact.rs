@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::engine::work::{ExactEngine, Progress, Specials};
 use super::{Arithmetic, Block, Problem};
-use crate::common::deadline::unheard;
+use crate::common::deadline::{poll, unheard};
 use crate::num::{Class, Format, Unpacked};
 use crate::step::scaled;
 use crate::tensor::{Plane, parallel};
@@ -66,6 +66,7 @@ pub fn accumulate(
     let span = step.span();
     let panel = PANEL.next_multiple_of(span);
     for start in k.clone().step_by(panel) {
+        poll();
         let k = start..k.end.min(start + panel);
         let Gathered { a, b, scales } = gather(problem, arithmetic, block, k.clone(), &adjust);
         for (row, a) in a.chunks(k.len()).enumerate() {

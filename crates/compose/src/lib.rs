@@ -16,13 +16,6 @@ mod committed;
 mod describe;
 mod explained;
 mod nonfinite;
-
-/// Where the first mismatch is, if there is one.
-fn first_mismatch(report: &Report) -> Option<&[usize]> {
-    let first = report.comparison()?.first.first()?;
-    Some(&first.index)
-}
-
 #[cfg(test)]
 mod operation_tests;
 mod operations;
@@ -244,4 +237,10 @@ impl Request {
             Request::Operation(operation) => operation.basis(),
         }
     }
+}
+
+/// Where the first mismatch is, if there is one.
+fn first_mismatch(report: &Report) -> Option<&[usize]> {
+    let first = report.comparison()?.first.first()?;
+    Some(&first.index)
 }

@@ -63,6 +63,7 @@ mod ordered;
 mod pairs;
 mod platform;
 mod real;
+mod recent;
 mod rounded;
 mod selected;
 mod selftest;

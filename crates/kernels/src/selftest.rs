@@ -2,12 +2,11 @@
 //! instruction must not become a wrong verdict.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
 
 use super::config::{KernelConfig, WithKernel, with_kernel};
 use super::platform::Platform;
+use super::recent::Recent;
 use super::tile::{MicroKernel, Operand, StepFallback};
 use tcverify_emu::engine::{TestNumbers, TestProduct};
 use tcverify_num::Formats;
@@ -36,35 +35,6 @@ impl StepFallback for Requested {
     fn step(&self, row: usize, column: usize, _: Range<usize>, code: u64) -> u64 {
         self.elements.borrow_mut()[row * self.columns + column] = true;
         code
-    }
-}
-
-/// What was made last. Searches test many kernels with products of the same formats, and tests of engines each kernel
-/// on many platforms.
-struct Recent<K, V>(Mutex<VecDeque<(K, Arc<V>)>>);
-
-impl<K: PartialEq, V> Recent<K, V> {
-    /// How much is kept: the products of some formats have up to half a megabyte.
-    const KEPT: usize = 4;
-
-    const fn new() -> Recent<K, V> {
-        Recent(Mutex::new(VecDeque::new()))
-    }
-
-    fn get(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
-        let kept = || self.0.lock().expect("nothing panics with it");
-        let found = kept()
-            .iter()
-            .find(|(k, _)| *k == key)
-            .map(|(_, v)| v.clone());
-        found.unwrap_or_else(|| {
-            // Without the lock: no thread waits for another's.
-            let made = Arc::new(make());
-            let mut kept = kept();
-            kept.truncate(Self::KEPT - 1);
-            kept.push_front((key, made.clone()));
-            made
-        })
     }
 }
 

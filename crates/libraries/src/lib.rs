@@ -16,6 +16,7 @@ mod error;
 mod facts;
 mod family;
 mod gemm_desc;
+mod multiprocessors;
 mod options;
 mod plan;
 mod planning;

@@ -1,7 +1,7 @@
 //! A search over what a text leaves open: plans to test against a captured D.
 
-use super::family::{COMPARED, marlin};
-use super::{KernelError, KernelReading, Options, Plan, Scheme, Shape};
+use super::family::COMPARED;
+use super::{KernelError, KernelReading, Options, Plan, Scheme, Shape, multiprocessors};
 
 /// Most slices that are tried.
 const MAX_SPLITS: usize = 64;
@@ -101,7 +101,7 @@ impl KernelReading {
                     Some(gpu) => vec![gpu],
                     None => options.one_of.clone(),
                 };
-                each(options, marlin::multiprocessors(&gpus), |o, count| {
+                each(options, multiprocessors::tried(&gpus), |o, count| {
                     o.multiprocessors = Some(count);
                 })
             }

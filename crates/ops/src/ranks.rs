@@ -36,7 +36,7 @@ pub fn plan<'a>(rule: &'a Plain, inputs: &Inputs<'a>) -> Result<Planned<Kernel<'
         rule,
         x,
         ranks: *ranks,
-        rows: x.rows.max(1) / ranks,
+        rows: x.rows / ranks,
     };
     let about = format!("{ranks} ranks, in {} rounds", ranks.ilog2());
     let mut planned = Planned::like(&x, about, kernel);

@@ -360,6 +360,9 @@ impl Judgement<'_> {
                 }
             }
         }
+        if explained > SAID {
+            said += &format!("; {} more are explained", explained - SAID);
+        }
         let all = results.failures.len();
         if explained < all && explained > 0 {
             said += &format!("; {explained} of {all} wrong D are explained");

@@ -9,3 +9,4 @@ mod kernels;
 mod output;
 mod schedules;
 mod separations;
+mod weights;

@@ -6,8 +6,8 @@ use crate::support::random::Random;
 use crate::support::{Folder, Npy, halves, le16};
 
 /// Operands whose second half of K takes the first half away, so that D shows the order of additions.
-struct Product {
-    folder: Folder,
+pub struct Product {
+    pub folder: Folder,
     k: usize,
     n: usize,
     /// Codes minus zero points.
@@ -15,7 +15,7 @@ struct Product {
     scales: Vec<f32>,
 }
 
-fn product(bits: u32, zeros: bool, [m, n, k]: [usize; 3], groups: usize) -> Product {
+pub fn product(bits: u32, zeros: bool, [m, n, k]: [usize; 3], groups: usize) -> Product {
     let folder = Folder::new();
     let mut random = Random::named(&format!("{bits} {zeros} {m} {n} {k} {groups}"));
     let a = format!("generate generate:7:normal:{m}x{k} --dtype fp16 --role a -q -o a.npy");
@@ -65,11 +65,11 @@ fn product(bits: u32, zeros: bool, [m, n, k]: [usize; 3], groups: usize) -> Prod
     }
 }
 
-const KERNEL: &str = "--arch a100 --dtype fp16 --scale-b s.npy --kernel";
+pub const KERNEL: &str = "--arch a100 --dtype fp16 --scale-b s.npy --kernel";
 
 impl Product {
     /// D by the command, by both engines.
-    fn replayed(&self, options: &str) -> Vec<u8> {
+    pub fn replayed(&self, options: &str) -> Vec<u8> {
         let [exact, fast] = ["exact", "fast"].map(|engine| {
             let command = format!("replay --engine {engine} {options} -q -o {engine}.npy");
             self.folder.tcverify(&command).expect(0);
@@ -509,170 +509,4 @@ fn an_audit_states_the_schedule() {
         folder.write("d.npy", wrong);
         audit(&stated).expect(1);
     }
-}
-
-/// The search names the kernel that gave D, with a number of multiprocessors; its commands judge D identical.
-#[test]
-fn the_kernel_of_weights_is_found() {
-    let cases = [
-        // Scales of groups before the product, in f32 and in D's format.
-        (4, false, "u4b8", 8, "marlin-vllm", "vllm"),
-        (
-            4,
-            true,
-            "u4",
-            8,
-            "marlin-vllm --set reduction=output_type",
-            "vllm",
-        ),
-        (4, false, "u4b8", 4, "marlin-original", "original"),
-        // Scales of columns after it.
-        (4, false, "u4b8", 1, "marlin-vllm", "vllm"),
-        (8, false, "u8b128", 1, "marlin-vllm", "vllm"),
-    ];
-    for (bits, zeros, kind, groups, kernel, name) in cases {
-        let all = product(bits, zeros, [3, 128, 512], groups);
-        let zero_b = if zeros { "--zero-b z.npy" } else { "" };
-        let given = format!("--weights {kind} {zero_b}");
-        let made = format!("{KERNEL} {kernel} --set multiprocessors=108 {given} a.npy b.npy");
-        let d = all.replayed(&made);
-        let folder = &all.folder;
-        folder.write("d.npy", d.clone());
-        let search =
-            format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} a.npy b.npy d.npy");
-        let found = folder
-            .tcverify(&format!("{search} --json -"))
-            .expect(0)
-            .json();
-        let fits = found["fits"].as_array().expect("a list");
-        let is_it = |fit: &&Value| {
-            let settings = fit["schedule"]["kernel"]["settings"].as_array();
-            let has = |name: &str, value: &str| {
-                let mut settings = settings.into_iter().flatten();
-                settings.any(|one| {
-                    one["name"] == name && one["value"].as_str().unwrap().starts_with(value)
-                })
-            };
-            has("multiprocessors", "108") && has("weights", name)
-        };
-        assert!(
-            fits.iter().any(|fit| is_it(&fit)),
-            "{kernel} {kind}: {found}"
-        );
-        for fit in fits {
-            let command = fit["names"][0]["command"].as_str().expect("a command");
-            let words = shlex::split(command).expect("words");
-            folder
-                .words(words[1..].iter().map(String::as_str))
-                .expect(0);
-        }
-        // One wrong bit fits nothing.
-        let mut wrong = d;
-        *wrong.last_mut().unwrap() ^= 2;
-        folder.write("d.npy", wrong);
-        folder.tcverify(&search).expect(1);
-    }
-}
-
-#[test]
-fn a_text_that_leaves_the_multiprocessors_open_is_completed() {
-    let all = product(4, false, [5, 256, 1024], 8);
-    let given = "--weights u4b8 a.npy b.npy";
-    let made = format!("{KERNEL} marlin-vllm --set multiprocessors=108 {given}");
-    let folder = &all.folder;
-    folder.write("d.npy", all.replayed(&made));
-    let search = format!("identify {KERNEL} marlin-vllm {given} d.npy");
-    let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(text.contains("multiprocessors 108"), "{text}");
-    // So is the reduction, and the tile.
-    let other = made.replace(
-        "marlin-vllm",
-        "marlin-vllm,64x128x128 --set reduction=output_type",
-    );
-    folder.write("e.npy", all.replayed(&other));
-    let text = folder
-        .tcverify(&search.replace("d.npy", "e.npy"))
-        .expect(0)
-        .stdout;
-    assert!(text.contains("--set reduction=OUTPUT_TYPE"), "{text}");
-    assert!(text.contains("marlin-vllm,64x128x128"), "{text}");
-    // The command that a check suggests names the weights.
-    let check = format!("check {KERNEL} marlin-vllm --set multiprocessors=1 {given} e.npy");
-    let text = folder.tcverify(&check).expect(1).stdout;
-    assert!(
-        text.contains("tcverify identify --dtype fp16 --scale-b s.npy --weights u4b8"),
-        "{text}"
-    );
-    let two = check.replace("marlin-vllm", "marlin-vllm,u8b128");
-    let error = folder.tcverify(&two).expect(2).stderr;
-    assert!(
-        error.contains("u8b128") && error.contains("u4b8"),
-        "{error}"
-    );
-    // The unit alone, too.
-    let auto = format!("check --arch auto --dtype fp16 --scale-b s.npy {given} d.npy");
-    folder.tcverify(&auto).expect(0);
-    let one = &format!("{search} --arch h100");
-    folder.tcverify(one).expect(0);
-    // What a check refuses, the search refuses: codes that are no bytes, for one.
-    let words = (0..1024 * 256).flat_map(|i| [(i % 16) as u8, 0, 0, 0]);
-    folder.save("i.npy", &Npy::new("<i4", &[1024, 256], words.collect()));
-    let check = "check --arch h100 --dtype fp16 --scale-b s.npy --weights u4b8 a.npy i.npy d.npy";
-    let error = folder.tcverify(check).expect(2).stderr;
-    assert!(
-        error.contains("codes are bytes: give b.astype('u1')"),
-        "{error}"
-    );
-    let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(
-        text.contains("on other numbers of multiprocessors"),
-        "{text}"
-    );
-    let base = "identify --dtype fp16 --scale-b s.npy";
-    for (given, words) in [
-        ("--weights u4 a.npy b.npy d.npy", &["--zero-b"][..]),
-        ("--weights u4b8 a.npy a.npy d.npy", &["unpack", "a.npy"]),
-        (
-            "--weights u4b8 --scale-a s.npy a.npy b.npy d.npy",
-            &["--weights", "--scale-a"],
-        ),
-        ("a.npy b.npy d.npy", &["--scale-b", "--scale-a"]),
-        (
-            "--weights u4b8 a.npy i.npy d.npy",
-            &["i.npy", "codes are bytes: give b.astype('u1')"],
-        ),
-    ] {
-        let error = folder.tcverify(&format!("{base} {given}")).expect(2).stderr;
-        for word in words {
-            assert!(error.contains(word), "{word}: {error}");
-        }
-    }
-}
-
-#[test]
-fn a_bias_and_scales_of_columns_come_together() {
-    let all = product(8, false, [3, 128, 512], 1);
-    let folder = &all.folder;
-    let bias: Vec<f32> = (0..128).map(|i| i as f32 / 8.0 - 7.0).collect();
-    folder.save("bias.npy", &Npy::new("<f2", &[128], halves(&bias)));
-    let given = "--weights u8b128 --bias bias.npy a.npy b.npy";
-    let made = format!("{KERNEL} marlin-vllm --set multiprocessors=108 {given}");
-    folder.write("d.npy", all.replayed(&made));
-    let search = format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} d.npy");
-    let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(text.contains("--kernel marlin-vllm"), "{text}");
-}
-
-#[test]
-fn awqs_own_kernel_is_found() {
-    let all = product(4, true, [5, 256, 1024], 8);
-    let given = "--weights u4 --zero-b z.npy a.npy b.npy";
-    let folder = &all.folder;
-    let made = format!(
-        "replay --arch a100 --dtype fp16 --d-dtype fp16 --scale-b s.npy --schedule vllm-awq-gemm {given} -q -o d.npy"
-    );
-    folder.tcverify(&made).expect(0);
-    let search = format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} d.npy");
-    let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(text.contains("--schedule vllm-awq-gemm"), "{text}");
 }

@@ -3,6 +3,6 @@
 pub mod commands;
 mod empty;
 mod emulated;
-mod marlin;
+pub mod marlin;
 mod refusals;
 mod zero_points;

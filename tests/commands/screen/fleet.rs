@@ -2,20 +2,17 @@
 
 use tcverify::check::RequestFields;
 use tcverify::engines::resources;
-use tcverify::io::tree::Hash;
-use tcverify::num::Format;
 use tcverify::random::SplitMix64;
 use tcverify::report::Layout;
-use tcverify::role::Role;
 use tcverify::screen::{
-    Condition, Failure, Fleet, Injection, Kind, Level, Library, Place, Placement, Results,
-    Simulated, Suite, WrongTile, judge, make, simulate,
+    Condition, Failure, Fleet, Injection, Kind, Level, Library, Place, Results, Simulated, Suite,
+    WrongTile, judge, make, simulate,
 };
 
 use super::{folder, suite};
 use crate::support::{Folder, say};
 
-fn device(host: &str, inject: Option<&str>) -> Simulated {
+pub fn device(host: &str, inject: Option<&str>) -> Simulated {
     Simulated {
         host: host.into(),
         sms: 108,
@@ -25,7 +22,7 @@ fn device(host: &str, inject: Option<&str>) -> Simulated {
     }
 }
 
-fn results(suite: &Suite, devices: &[Simulated]) -> Vec<(String, Results)> {
+pub fn results(suite: &Suite, devices: &[Simulated]) -> Vec<(String, Results)> {
     let computed = simulate(suite, &()).unwrap();
     let run = |device: &Simulated| {
         let results = computed.run(device).unwrap();
@@ -206,63 +203,6 @@ fn an_unknown_kernel_is_no_fault() {
             "{:?}",
             fleet.gpus[0]
         );
-    }
-}
-
-/// What gives exactly a wrong D that every SM returned is named; a D that nothing gives is not.
-#[test]
-fn a_known_defect_on_every_sm_is_named() {
-    let suite = suite("v100", Level::Quick);
-    let clean = results(&suite, &[device("n0", None)]);
-    let product = suite.products.iter().find(|product| {
-        let check = &product.check;
-        product.placement == Placement::EverySm
-            && product.leaves.len() == 1
-            && check.c.is_some()
-            && product.d == Format::Fp32
-    });
-    let product = product.expect("a small product with C");
-    let mut without_c = suite.check(product).unwrap();
-    without_c.operands.arrays.remove(&Role::C);
-    let prepared = without_c.prepare(&resources()).unwrap();
-    let d = prepared.replay().collect(&|_| ());
-    let without_c = d.as_payload().unwrap().to_vec();
-    let zeros = vec![0; without_c.len()];
-    let mut unknown = without_c.clone();
-    for (index, byte) in unknown.iter_mut().enumerate() {
-        *byte ^= (index * index / 7) as u8 & 0x3f;
-    }
-    let judged = |d: &[u8]| {
-        let mut results = clean.clone();
-        let one = &mut results[0].1;
-        one.halves = None;
-        one.failures.push(Failure {
-            product: product.name.clone(),
-            d_sha256: Hash::of([d]),
-            times: one.ran(&product.name).unwrap().compared,
-            sms: one.sms.clone(),
-            temperature_c: None,
-            tiles_different: 1,
-            tiles: vec![WrongTile {
-                index: 0,
-                payload: Some(d.iter().map(|byte| format!("{byte:02x}")).collect()),
-            }],
-            case: None,
-        });
-        let fleet = judge(&suite, suite.id(), results, &[]).unwrap();
-        let gpu = &fleet.gpus[0];
-        assert_eq!(gpu.condition, Condition::Alike, "{gpu:?}");
-        gpu.said.clone()
-    };
-    for (d, words) in [
-        (&without_c, "C is left out"),
-        (&zeros, "+0"),
-        (&unknown, "do not tell which"),
-    ] {
-        let said = judged(d);
-        assert!(said.contains(words), "{said}");
-        let named = said.contains(&format!("across all of D; {}: ", product.name));
-        assert_eq!(named, words != "do not tell which", "{said}");
     }
 }
 

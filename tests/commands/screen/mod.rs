@@ -1,5 +1,6 @@
 //! Screening: suites, faults that are found, fleets that are judged, and what is refused.
 
+mod causes;
 pub mod challenged;
 mod fleet;
 mod kernels;

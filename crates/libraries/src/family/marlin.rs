@@ -7,6 +7,7 @@ use crate::emu::schedule::{
     AddendAt, BiasAdded, Empty, Epilogue, Grain, Group, Level, Merge, Multiply, Order, Partials,
     Parts, Per, Raster, ScaledAt, Scaling, ScheduleSpec, Start,
 };
+use crate::multiprocessors;
 use crate::num::Format;
 use crate::settings::{Generation, Marlin};
 use crate::words::Word as _;
@@ -69,8 +70,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
         open.push(Open::new("the operands' format", "dtype", why));
     }
     if settings.multiprocessors.is_none() {
-        let counts = MULTIPROCESSORS.map(|(gpu, _, count)| format!("{gpu} {count}"));
-        let why = format!("stripes are cut by it ({})", counts.join(", "));
+        let why = format!("stripes are cut by it ({})", multiprocessors::listed());
         open.push(Open::new(
             "the number of multiprocessors",
             "multiprocessors",
@@ -78,38 +78,6 @@ fn needs(settings: &Settings) -> Vec<Open> {
         ));
     }
     open
-}
-
-/// Multiprocessors of GPUs, by NVIDIA's data sheets.
-const MULTIPROCESSORS: [(&str, Capability, u32); 14] = [
-    ("A100", Capability::new(8, 0), 108),
-    ("A10", Capability::new(8, 6), 72),
-    ("A10G", Capability::new(8, 6), 80),
-    ("RTX 3090", Capability::new(8, 6), 82),
-    ("RTX A6000", Capability::new(8, 6), 84),
-    ("L4", Capability::new(8, 9), 58),
-    ("RTX 4090", Capability::new(8, 9), 128),
-    ("L40 and L40S", Capability::new(8, 9), 142),
-    ("H20", Capability::new(9, 0), 78),
-    ("H100 PCIe", Capability::new(9, 0), 114),
-    ("H100 SXM and H200", Capability::new(9, 0), 132),
-    ("B200", Capability::new(10, 0), 148),
-    ("RTX 5090", Capability::new(12, 0), 170),
-    ("RTX PRO 6000", Capability::new(12, 0), 188),
-];
-
-/// The numbers of multiprocessors that a search tries on any of these GPUs; of all, if none of them is listed.
-pub(crate) fn multiprocessors(gpus: &[Capability]) -> Vec<u32> {
-    let of = |is_one: &dyn Fn(&Capability) -> bool| -> Vec<u32> {
-        let all = MULTIPROCESSORS.iter().filter(|(_, gpu, _)| is_one(gpu));
-        all.map(|(.., count)| *count).collect()
-    };
-    let known = of(&|gpu| gpus.contains(gpu));
-    if known.is_empty() {
-        of(&|_| true)
-    } else {
-        known
-    }
 }
 
 /// k and columns of a tile, and threads.

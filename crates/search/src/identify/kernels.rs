@@ -79,7 +79,7 @@ impl Kernels {
             }
             let reading = libraries::read(text).expect("a name");
             options.scheme = scheme;
-            options.found.push("reduction");
+            options.found.extend(scheme.map(|_| "reduction"));
             let stated = KernelSource::Text(text.into());
             errors.extend(kernels.collect(&stated, &reading, &shape, &options, only));
         }
@@ -119,15 +119,16 @@ impl Kernels {
             };
             for (text, scheme) in texts {
                 let reading = libraries::read(text).expect("a name");
-                let options = Options {
+                let mut options = Options {
                     operands: Some([format; 2]),
                     result: formats.d,
                     weights: weights.map(|weights| weights.kind),
                     groups: weights.map(WeightArrays::groups),
                     scheme,
-                    found: vec!["dtype", "reduction"],
+                    found: vec!["dtype"],
                     ..Options::default()
                 };
+                options.found.extend(scheme.map(|_| "reduction"));
                 let stated = KernelSource::Text(text.into());
                 // Most are for D of one row or column.
                 kernels.collect(&stated, &reading, shape, &options, &[]);
