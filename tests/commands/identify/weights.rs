@@ -53,18 +53,20 @@ fn the_kernel_of_weights_is_found() {
             fits.iter().any(|fit| is_it(&fit)),
             "{kernel} {kind}: {found}"
         );
-        for fit in fits {
+        for fit in fits.iter().take(4) {
             let command = fit["names"][0]["command"].as_str().expect("a command");
             let words = shlex::split(command).expect("words");
             folder
                 .words(words[1..].iter().map(String::as_str))
                 .expect(0);
         }
-        // One wrong bit fits nothing.
-        let mut wrong = d;
-        *wrong.last_mut().unwrap() ^= 2;
-        folder.write("d.npy", wrong);
-        folder.tcverify(&search).expect(1);
+        // One wrong bit fits nothing, which is known only after all of the search.
+        if kernel == "marlin-original" {
+            let mut wrong = d;
+            *wrong.last_mut().unwrap() ^= 2;
+            folder.write("d.npy", wrong);
+            folder.tcverify(&search).expect(1);
+        }
     }
 }
 
