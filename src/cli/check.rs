@@ -3,13 +3,13 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::args::{CheckArgs, MemoryArgs, OperationHint, RequestArgs, in_options_of};
-use super::auto::{self, Auto};
+use super::args::{CheckArgs, MemoryArgs, OperationHint, RequestArgs, in_options, in_options_of};
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, refuted};
 use crate::check::{Attention, CheckError};
 use crate::compose::Request;
+use crate::identify::auto::{self, Auto};
 use crate::io::Outputs;
 use crate::report::Rule;
 
@@ -104,7 +104,7 @@ impl<A: RequestArgs> Check<A> {
         if let Request::Product(check) = &request
             && auto::is_requested(check)
         {
-            match auto::choose(check)? {
+            match in_options(auto::choose(check, &mut |_| None, &Bar::new()))? {
                 Auto::Found(found, by) => {
                     (request, chosen) = (Request::Product(found), Some(by));
                 }

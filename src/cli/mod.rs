@@ -26,7 +26,6 @@ mod archs;
 mod args;
 mod attest;
 mod audit;
-mod auto;
 mod batch;
 mod bench;
 mod check;

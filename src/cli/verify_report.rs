@@ -7,13 +7,14 @@ use clap::Args;
 
 use super::args::{MemoryArgs, in_options};
 use super::progress::Bar;
-use super::{Ending, auto, show};
+use super::{Ending, show};
 use crate::batch::AdmissionPolicy;
 use crate::check::CheckError;
 use crate::compose::verify;
 use crate::compose::verify::Unconfirmed;
 use crate::deadline::{Deadline, interruptible};
 use crate::engines::resources_of;
+use crate::identify::auto;
 use crate::io::{MappedFile, escaped, escaped_path};
 
 /// Confirm another person's report by repeating its check
@@ -110,7 +111,8 @@ impl VerifyReport {
         let verified = in_options(verified).with_context(|| name.clone())?;
         let mut differences = verified.differences;
         if let (true, Some((check, chosen))) = (differences.is_empty(), &verified.chosen) {
-            let confirmed = deadline.within(|| auto::confirm(check, chosen))?;
+            let confirmed =
+                deadline.within(|| in_options(auto::confirm(check, chosen, &Bar::new())))?;
             ensure!(confirmed.is_ok() || !deadline.is_over(), stopped());
             differences = confirmed?;
         }

@@ -165,15 +165,15 @@ fn auto_is_refused_where_it_cannot_ask() {
     for (words, said) in [
         (
             format!("check --arch auto {OPERANDS} d.npy --acc f16"),
-            "omit their options",
+            "leave them out",
         ),
         (
             format!("check --arch auto {OPERANDS} d.npy --instruction mma"),
-            "omit their options",
+            "leave them out",
         ),
         (
             format!("check --arch auto {OPERANDS} d.npy --schedule plain --tile-k 8"),
-            "omit their options",
+            "leave them out",
         ),
         (
             format!("check --arch auto {OPERANDS} --d-digest {}", "0".repeat(64)),

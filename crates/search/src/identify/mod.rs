@@ -11,8 +11,9 @@
 //!   the work that they share.
 //! * `schedules`: candidates under schedules; `emulations`: those that take operands apart; `kernels`: those that a kernel text
 //!   allows; `separate`: operands on which two candidates differ.
-//! * `run`, `result`: the whole search in order, and its result.
+//! * `run`, `result`: the whole search in order, and its result; `auto`: the check by what fits first.
 
+pub mod auto;
 mod captured;
 mod common;
 pub mod document;

@@ -1,16 +1,13 @@
-//! `check --arch auto`: the unit that gives D.
+//! A check that names no unit: the first one that gives D.
 
-use anyhow::{Result, ensure};
-
-use super::args::in_options;
-use super::progress::Bar;
+use super::document::{Fit, Identification};
+use super::{Formats, Identify, IdentifyError, Limits, Schedules};
 use crate::check::{
-    Check, Expected, FpmrRequest, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest,
+    Check, CheckError, Expected, FpmrRequest, ModelRequest, ModelSource, Progress, ScheduleRequest,
+    Source, TtnnRequest,
 };
 use crate::compose::verify;
-use crate::identify::document::{Fit, Identification};
-use crate::identify::{Formats, Identify, Limits, Schedules};
-use crate::io::STDIN;
+use crate::io::{self, STDIN};
 use crate::report::Chosen;
 use crate::role::Role;
 
@@ -27,36 +24,45 @@ pub fn is_requested(check: &Check) -> bool {
     matches!(&check.model.from, ModelSource::Catalogue(name) if name == "auto")
 }
 
-/// Searches for models that give D, as `identify` does.
+/// Searches for models that give D, as `identify` does; arrays that are [`Source::Memory`] come from the caller, by their
+/// fields.
 ///
 /// # Errors
-/// If there is no D, or the request names more of the model than formats.
-pub fn choose(check: &Check) -> Result<Auto> {
+/// If there is no D, the request names more of the model than formats, or the search fails.
+pub fn choose(
+    check: &Check,
+    memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+    progress: &dyn Progress,
+) -> Result<Auto, IdentifyError> {
+    let refused = |reason: &str| Err(CheckError::request("arch", reason).into());
     let Expected::Tensor(d) = &check.expected else {
-        anyhow::bail!("--arch auto needs the D tensor, not a digest; name the GPU");
+        return refused("`arch` auto needs the D tensor, not a digest; name the GPU");
     };
     let model = &check.model;
-    ensure!(
-        model.instruction.is_none()
-            && model.acc.is_none()
-            && model.c_dtype.is_none()
-            && model.scale_dtype.is_none()
-            && model.scale_block.is_none()
-            && model.ttnn == TtnnRequest::default()
-            && model.fpmr == FpmrRequest::default()
-            && check.schedule == Default::default()
-            && !check.operands.has(Role::AzpAdj),
-        "--arch auto chooses the instruction, accumulator and schedule; omit their options, or name the GPU"
-    );
+    let leaves_it_open = model.instruction.is_none()
+        && model.acc.is_none()
+        && model.c_dtype.is_none()
+        && model.scale_dtype.is_none()
+        && model.scale_block.is_none()
+        && model.ttnn == TtnnRequest::default()
+        && model.fpmr == FpmrRequest::default()
+        && check.schedule == Default::default()
+        && !check.operands.has(Role::AzpAdj);
+    if !leaves_it_open {
+        return refused(
+            "`arch` auto chooses the instruction, accumulator and schedule; leave them out, or name the GPU",
+        );
+    }
     let piped = |(_, source): (_, &Source)| {
         source
             .path()
             .is_some_and(|path| path == std::path::Path::new(STDIN) || path.starts_with("/dev"))
     };
-    ensure!(
-        !check.sources().any(piped),
-        "--arch auto reads every file twice, but standard input can be read only once; name a file or the GPU"
-    );
+    if check.sources().any(piped) {
+        return refused(
+            "`arch` auto reads every file twice, but standard input can be read only once; name a file or the GPU",
+        );
+    }
     let request = Identify {
         operands: check.operands.clone(),
         d: d.clone(),
@@ -72,8 +78,7 @@ pub fn choose(check: &Check) -> Result<Auto> {
         limits: Limits::default(),
         engine: check.engine,
     };
-    let prepared = in_options(request.prepare())?;
-    let (found, checks) = in_options(prepared.choose(&Bar::new()))?;
+    let (found, checks) = request.prepare_with(memory)?.choose(progress)?;
     let tested = found.plain + found.schedules.as_ref().map_or(0, |s| s.tested);
     let Some(first) = checks.into_iter().next() else {
         return Ok(Auto::Nothing(tested));
@@ -93,8 +98,12 @@ pub fn choose(check: &Check) -> Result<Auto> {
 /// Compares a report's chosen model with a new search; differences as sentences with JSON paths.
 ///
 /// # Errors
-/// If there is no D.
-pub fn confirm(check: &Check, reported: &Chosen) -> Result<Vec<String>> {
+/// If there is no D, or the search fails.
+pub fn confirm(
+    check: &Check,
+    reported: &Chosen,
+    progress: &dyn Progress,
+) -> Result<Vec<String>, IdentifyError> {
     let mut request = check.clone();
     request.model = ModelRequest {
         from: ModelSource::Catalogue("auto".into()),
@@ -110,9 +119,9 @@ pub fn confirm(check: &Check, reported: &Chosen) -> Result<Vec<String>> {
     };
     request.schedule = ScheduleRequest::default();
     // The request names D's format whether an option named it or the search found it.
-    let mut search = |d_dtype| -> Result<Vec<String>> {
+    let mut search = |d_dtype| -> Result<Vec<String>, IdentifyError> {
         request.d_dtype = d_dtype;
-        Ok(match choose(&request)? {
+        Ok(match choose(&request, &mut |_| None, progress)? {
             Auto::Found(first, _) if *first != *check => {
                 vec!["`request` does not name the first model that fits".to_owned()]
             }
