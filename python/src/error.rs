@@ -47,6 +47,10 @@ pub fn identify(py: Python<'_>, error: &IdentifyError) -> PyErr {
     }
 }
 
+pub fn no_model(py: Python<'_>, tested: usize) -> PyErr {
+    raised(py, "NoModelError", (tested,))
+}
+
 pub fn batch(py: Python<'_>, error: &BatchError) -> PyErr {
     match error {
         BatchError::Interrupted => PyKeyboardInterrupt::new_err(()),

@@ -6,7 +6,10 @@ use tcverify::batch::report::Batch;
 use tcverify::check::{Attention, Check, Subject};
 use tcverify::compose::{Examined, verify};
 use tcverify::forms;
-use tcverify::report::{Layout, Outcome, Pictured, Report, View, write_json};
+use tcverify::identify::IdentifyError;
+use tcverify::identify::auto::{self, Auto};
+use tcverify::report::{Layout, Outcome, Pictured, Report, Rule, View, write_json};
+use tcverify::role::Role;
 
 use crate::error;
 use crate::request::{Arrays, Request};
@@ -95,7 +98,7 @@ impl Judged {
     }
 }
 
-/// Replays, compares, reports.
+/// Replays, compares, reports. Where the request names no unit, by the first one that gives D.
 #[pyfunction]
 pub fn check(
     py: Python<'_>,
@@ -105,16 +108,29 @@ pub fn check(
 ) -> PyResult<Judged> {
     let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
     let judged = attended(py, progress.as_ref(), move |progress| {
-        let prepared = request.prepare()?;
-        let judged = prepared.judge(Attention::Map, progress)?;
+        let mut check = request.check()?;
+        let mut chosen = None;
+        if auto::is_requested(&check) {
+            let mut held = |field: &str| request.arrays.get(&Role::of_field(field)?).cloned();
+            match auto::choose(&check, &mut held, progress)? {
+                Auto::Found(found, by) => (check, chosen) = (*found, Some(by)),
+                Auto::Nothing(tested) => return Ok(Err(tested)),
+            }
+        }
+        let prepared = request.prepared(&check)?;
+        let mut judged = prepared.judge(Attention::Map, progress)?;
+        if let Rule::Product(rule) = &mut judged.report.rule {
+            rule.chosen = chosen;
+        }
         let with = prepared.page(&judged.report, judged.map())?;
         prepared.confirm_unchanged()?;
-        Ok(Judged {
+        Ok(Ok(Judged {
             report: judged.report,
             with,
-        })
+        }))
     })?;
-    judged.map_err(|error| error::check(py, &error))
+    let judged = judged.map_err(|error: IdentifyError| error::identify(py, &error))?;
+    judged.map_err(|tested| error::no_model(py, tested))
 }
 
 /// A report that was written as JSON.

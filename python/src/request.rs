@@ -123,10 +123,15 @@ impl Request {
     /// Everything that it needs, read and chosen.
     pub fn prepare(self) -> Result<Prepared, CheckError> {
         let check = self.check()?;
+        self.prepared(&check)
+    }
+
+    /// The same for a check of these arrays that says more.
+    pub fn prepared(self, check: &Check) -> Result<Prepared, CheckError> {
         let tensors = Tensors {
             arrays: self.arrays,
             ..Tensors::default()
         };
-        Prepared::from_tensors(&check, &resources(), tensors)
+        Prepared::from_tensors(check, &resources(), tensors)
     }
 }

@@ -11,7 +11,7 @@ from tcverify._commands import Done, command, ops, schedules, verify_report
 from tcverify._compare import compare
 from tcverify._coverage import Coverage, NotRecordedError
 from tcverify._documents import Commitment, Compared, Explanation, Fit, Identification, Opening, Plan, Proven
-from tcverify._errors import CheckError, DifferentError, NotCommittedError
+from tcverify._errors import CheckError, DifferentError, NoModelError, NotCommittedError
 from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open as open, plan, replay, verify
 from tcverify._groups import Region, Sample, Schedule
 from tcverify._operation import OperationReport, check_operation, replay_operation
@@ -40,6 +40,7 @@ __all__ = [
     "Fit",
     "Identification",
     "Model",
+    "NoModelError",
     "NotCommittedError",
     "NotRecordedError",
     "Opening",

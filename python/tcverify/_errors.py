@@ -37,6 +37,19 @@ class NotCommittedError(Exception):
         return type(self), (str(self), self.differences)
 
 
+class NoModelError(Exception):
+    """No model of the catalogue gives a D whose unit nobody named; ``tested`` says how many were tried."""
+
+    tested: int
+
+    def __init__(self, tested: int) -> None:
+        super().__init__(f"none of the {tested} tested models gives this D; identify(a, b, d) shows how close each one is")
+        self.tested = tested
+
+    def __reduce__(self) -> tuple[type[NoModelError], tuple[int]]:
+        return type(self), (self.tested,)
+
+
 class DifferentError(AssertionError):
     """A D that differs; its message is the text of the report, and ``report`` the report or the batch."""
 

@@ -38,7 +38,10 @@ def check(
     a file, ``generate:SEED:CLASS:SHAPE``. Formats come from their types; ``dtype`` says what a type cannot (float32:
     ``"tf32"`` or ``"fp32"``). The other arguments are the fields of a request (docs/request.md).
 
-    A D that differs is a report, not an exception; :meth:`Report.raise_for_difference` makes it one.
+    A D that differs is a report, not an exception; :meth:`Report.raise_for_difference` makes it one. With ``arch="auto"`` the
+    first model that gives ``d`` is searched, as :func:`identify` does, and the report says so.
+
+    :raises NoModelError: if ``arch`` is ``"auto"`` and no model gives ``d``.
 
     >>> import numpy as np
     >>> one, tiny = np.float16(1), np.float16(2**-12)
@@ -46,9 +49,6 @@ def check(
     >>> check(a, b, np.array([[1]], np.float32), arch="h100", instruction="mma").verdict
     'identical'
     """
-    if arch == "auto":
-        reason = '`arch`: "auto" searches: identify(a, b, d) gives arguments for check; command("check", …, arch="auto") takes files'
-        raise CheckError("arch", reason)
     text, arrays, *_ = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
     return Report(_tcverify.check(text, arrays, listener(progress)))
 
