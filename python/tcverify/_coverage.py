@@ -36,15 +36,15 @@ class Coverage:
     @property
     def share(self) -> float | None:
         """Of the multiply-adds that are known, the share that was recorded."""
-        whole = self.multiply_adds.total()
-        return self.multiply_adds["recorded"] / whole if whole else None
+        total = self.multiply_adds.total()
+        return self.multiply_adds["recorded"] / total if total else None
 
     @property
     def seen(self) -> int:
         return self.recorded + self.missed.total() + self.passed.total()
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """Whether every product that ran was recorded."""
         return not self.missed and not self.passed
 

@@ -46,16 +46,16 @@ def tcverify_bitwise(request: pytest.FixtureRequest) -> Callable[..., Any]:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
     outcome = yield
-    folder = item.config.getoption("--tcverify-reports")
+    option = item.config.getoption("--tcverify-reports")
     about = getattr(call.excinfo.value, "report", None) if call.excinfo is not None else None
-    if folder is None or about is None or not hasattr(about, "save_json"):
+    if option is None or about is None or not hasattr(about, "save_json"):
         return
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    folder = Path(option)
+    folder.mkdir(parents=True, exist_ok=True)
     stem = re.sub(r"[^\w.-]+", "_", item.nodeid).strip("_")[-150:]
-    written = [place / f"{stem}.json"]
+    written = [folder / f"{stem}.json"]
     about.save_json(written[0])
     if hasattr(about, "save_html"):
-        written.append(place / f"{stem}.html")
+        written.append(folder / f"{stem}.html")
         about.save_html(written[1])
     outcome.get_result().sections.append(("tcverify", "\n".join(map(str, written))))

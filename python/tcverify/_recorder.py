@@ -303,7 +303,7 @@ class Recorder:
             return
         for role, snapshot in snapshots.items():
             self._store.put(keys[role], snapshot)
-            case[role] = self._store.place(keys[role])
+            case[role] = self._store.address(keys[role])
         captured.bytes += sum(new.values())
         self._cases.append({"name": name, **_fields(case)})
         self._records.append({"name": name, **about})

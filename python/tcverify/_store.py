@@ -68,7 +68,7 @@ class Store:
     def __init__(self, directory: Path, shard_bytes: int) -> None:
         self._directory = directory
         self._limit = shard_bytes
-        self._places: dict[str, str] = {}
+        self._addresses: dict[str, str] = {}
         self._waiting: dict[str, Snapshot] = {}
         self._bytes = 0
         self._shards = 0
@@ -82,16 +82,16 @@ class Store:
         return hashlib.sha256(about + hashlib.sha256(snapshot.data.data).digest()).hexdigest()[:32]
 
     def has(self, key: str) -> bool:
-        return key in self._places
+        return key in self._addresses
 
     def put(self, key: str, snapshot: Snapshot) -> None:
-        if key not in self._places:
-            self._places[key] = f"shard-{self._shards:05d}.safetensors#{key}"
+        if key not in self._addresses:
+            self._addresses[key] = f"shard-{self._shards:05d}.safetensors#{key}"
             self._waiting[key] = snapshot
             self._bytes += snapshot.bytes
 
-    def place(self, key: str) -> str:
-        return self._places[key]
+    def address(self, key: str) -> str:
+        return self._addresses[key]
 
     def flush(self) -> None:
         if not self._waiting:

@@ -231,10 +231,10 @@ def unseal(data, schema, what="the suite"):
     """The content of a sealed document, its digest, and the version that wrote it."""
     try:
         text = data.decode("utf-8")
-        whole = json.loads(text)
+        document = json.loads(text)
     except ValueError as error:
         raise Fault(f"{what} is damaged, or was cut short: {error}") from None
-    if not isinstance(whole, dict) or whole.get("schema") != schema:
+    if not isinstance(document, dict) or document.get("schema") != schema:
         raise Fault(f"{what} is no {schema}")
     key = '"content":'
     start, end = text.find(key), text.rfind("}")
@@ -242,9 +242,9 @@ def unseal(data, schema, what="the suite"):
         raise Fault(f"{what} has no content")
     content = text[start + len(key) : end].encode("utf-8")
     digest = hashlib.sha256(content).hexdigest()
-    if digest != whole.get("sha256"):
+    if digest != document.get("sha256"):
         raise Fault(f"{what} was edited or damaged: its content has not the SHA-256 that it says")
-    return whole["content"], digest, whole["tool"]
+    return document["content"], digest, document["tool"]
 
 
 def seal(schema, tool, content, key=None):

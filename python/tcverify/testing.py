@@ -71,8 +71,8 @@ def assert_batch_invariant(
     wrong = [size for size in sizes if not 1 <= size <= rows]
     if wrong:
         raise ValueError(f"sizes {wrong}: a has {rows} rows")
-    whole = fn(a, b)
-    expected = _rows(whole, rows)
+    full = fn(a, b)
+    expected = _rows(full, rows)
     changed: dict[int, tuple[Any, list[int], int]] = {}
     for size in sizes:
         found = fn(a[:size], b)
@@ -86,7 +86,7 @@ def assert_batch_invariant(
     for size, (_, at, elements) in changed.items():
         lines.append(f"  with {size} of {rows} rows: {_ranges(at)} ({elements} elements)")
     if explain:
-        results = {rows: whole, **{size: found for size, (found, _, _) in changed.items()}}
+        results = {rows: full, **{size: found for size, (found, _, _) in changed.items()}}
         lines.append("what gives them:")
         for size, d in results.items():
             lines.append(f"  {size} rows: {_maker(a[:size], b, d, arch, dtype)}")

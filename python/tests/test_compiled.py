@@ -72,7 +72,7 @@ def test_a_graph_break_in_a_loop(backend: str, tmp_path: Path) -> None:
     x = half(4, 4)
     for state in ("cold", "warm"):
         captured = recorded(lambda: looped(x), tmp_path / state)
-        assert captured.products == captured.coverage.seen == 7 and captured.coverage.whole, (state, captured.coverage)
+        assert captured.products == captured.coverage.seen == 7 and captured.coverage.complete, (state, captured.coverage)
 
 
 def test_a_skipped_frame(tmp_path: Path) -> None:

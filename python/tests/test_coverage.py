@@ -54,7 +54,7 @@ def test_an_encoder_hides_nothing(tmp_path: Path) -> None:
     assert captured.coverage.seen == 24 and captured.products == 20
     assert {op for op, _, _ in captured.not_recorded} == {"_addmm_activation"}
     captured = simulated(lambda: model(x), tmp_path / "simulated")
-    assert captured.products == captured.coverage.seen == 24 and captured.coverage.whole
+    assert captured.products == captured.coverage.seen == 24 and captured.coverage.complete
     assert captured.batch().verdict == "identical"
 
 
@@ -341,7 +341,7 @@ def test_a_compiled_model_stays_compiled(tmp_path: Path) -> None:
 
     with torch.no_grad(), capture(tmp_path / "broken", arch="h100") as captured:
         broken(x)
-    assert captured.products == captured.coverage.seen == 2 and captured.coverage.whole
+    assert captured.products == captured.coverage.seen == 2 and captured.coverage.complete
 
 
 def test_kernels_of_a_compiler_are_named() -> None:
