@@ -40,6 +40,30 @@ def test_another_model_differs(product: Product) -> None:
     assert any(cause.kind == "other_model" for cause in report.causes)
 
 
+def test_a_unit_that_nobody_names_is_searched(product: Product) -> None:
+    a, b, d = product
+    report = tcverify.check(a, b, d, arch="auto")
+    chosen = report.document["rule"]["chosen"]
+    assert report.identical and "model chosen to fit D" in report.text() and "hopper wgmma -> fp32" in chosen["fits"]
+    assert report.model.architecture == "hopper" and chosen["tested"] > len(chosen["fits"])
+    # A named unit is no choice, and its schedule is found with it.
+    assert "chosen" not in tcverify.check(a, b, d, arch="h100").document["rule"]
+    how: dict[str, Any] = {"schedule": "cublas-workspace-f32", "split_k": 3}
+    split = tcverify.replay(a, b, arch="a100", **how)
+    report = tcverify.check(a, b, split, arch="auto")
+    assert report.identical and report.schedule is not None and not np.array_equal(split, tcverify.replay(a, b, arch="a100"))
+    with pytest.raises(tcverify.NoModelError, match="none of the .* identify") as none:
+        tcverify.check(a, b, flipped(d, (3, 4)), arch="auto")
+    assert none.value.tested > 10 and pickle.loads(pickle.dumps(none.value)).tested == none.value.tested
+    wrongs: tuple[dict[str, Any], ...] = ({"d_digest": tcverify.digest(d)}, {"d": d, "instruction": "mma"}, {"d": d, "schedule": "plain"})
+    for wrong in wrongs:
+        with pytest.raises(tcverify.CheckError, match="`arch` auto") as refused:
+            tcverify.check(a, b, arch="auto", **wrong)
+        assert refused.value.argument == "arch"
+    with pytest.raises(tcverify.CheckError, match="name the GPU"):
+        tcverify.replay(a, b, arch="auto")
+
+
 def test_a_report_has_types(product: Product) -> None:
     a, b, d = product
     report = tcverify.check(a, b, flipped(d, (3, 4), (20, 39)), arch="h100", max_mismatches=99)
