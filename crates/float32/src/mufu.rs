@@ -80,7 +80,7 @@ pub(super) fn table(function: Function) -> &'static Table {
 }
 
 /// The square of 17 bits, every partial product cut before the sum.
-fn square(x: i64) -> i64 {
+pub(super) fn square(x: i64) -> i64 {
     let ones = (0..17).filter(|i| x >> i & 1 == 1);
     ones.map(|i| x >> (18 - i)).sum::<i64>() >> 1
 }
@@ -88,6 +88,12 @@ fn square(x: i64) -> i64 {
 impl Table {
     /// The significand of a result, 2^23 to 2^24, for index and low bits side by side.
     pub(super) fn value(&self, argument: u32) -> u32 {
+        self.value_by(argument, square)
+    }
+
+    /// The same by another way to square.
+    #[inline(always)]
+    pub(super) fn value_by(&self, argument: u32, square: impl Fn(i64) -> i64) -> u32 {
         let x = i64::from(argument & ((1 << self.low_bits) - 1));
         let [a, b, c] = self.rows[(argument >> self.low_bits) as usize];
         let [s0, s1, s2] = self.shifts;

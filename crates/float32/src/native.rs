@@ -1,8 +1,8 @@
-//! The operations by the processor, and the unit's functions from tables that the specification fills.
+//! The operations by the processor, and the unit's functions with squares that the specification fills.
 
 use std::sync::OnceLock;
 
-use super::mufu::{self, Function};
+use super::mufu::{self, Function, Table};
 use super::{Arith, NAN};
 use crate::emu::schedule::{Natively as Ieee, Ops};
 use crate::num::Format;
@@ -13,41 +13,19 @@ const IEEE: Ieee = Ieee { nan: NAN };
 /// The processor's arithmetic, which IEEE 754 obliges to the same results.
 #[derive(Clone, Copy, Debug)]
 pub struct Natively {
-    /// Significands by argument, of each function.
-    tables: [&'static [u32]; 3],
-}
-
-/// Significands by argument, by threads of their own: those of the pool may all be waiting for these very tables.
-fn filled(function: Function, bits: u32) -> Vec<u32> {
-    let mut all = vec![0; 1 << bits];
-    let each = all.len().div_ceil(rayon::current_num_threads());
-    let table = mufu::table(function);
-    std::thread::scope(|scope| {
-        for (part, first) in all.chunks_mut(each).zip((0u32..).step_by(each)) {
-            scope.spawn(move || {
-                for (value, argument) in part.iter_mut().zip(first..) {
-                    *value = table.value(argument);
-                }
-            });
-        }
-    });
-    all
+    functions: [&'static Table; 3],
+    /// The unit's squares of all 17 bits.
+    squares: &'static [u32],
 }
 
 impl Natively {
-    /// Fills the tables on the first call.
+    /// Squares on the first call.
     pub fn new() -> Natively {
-        static TABLES: OnceLock<[Vec<u32>; 3]> = OnceLock::new();
-        let tables = TABLES.get_or_init(|| {
-            [
-                filled(Function::Rcp, 23),
-                filled(Function::Rsq, 24),
-                filled(Function::Ex2, 23),
-            ]
-        });
-        let [rcp, rsq, ex2] = tables;
+        static SQUARES: OnceLock<Vec<u32>> = OnceLock::new();
+        let all = || (0..1 << 17).map(|x| mufu::square(x) as u32).collect();
         Natively {
-            tables: [rcp, rsq, ex2],
+            functions: [Function::Rcp, Function::Rsq, Function::Ex2].map(mufu::table),
+            squares: SQUARES.get_or_init(all),
         }
     }
 
@@ -99,8 +77,9 @@ impl Arith for Natively {
     }
 
     fn mufu(self, function: Function, x: u32) -> u32 {
-        let table = self.tables[function as usize];
-        mufu::with(function, x, |argument| table[argument as usize])
+        let table = self.functions[function as usize];
+        let square = |x: i64| i64::from(self.squares[x as usize]);
+        mufu::with(function, x, |argument| table.value_by(argument, square))
     }
 }
 
