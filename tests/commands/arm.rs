@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 /// Operands of 8x16 by 16x12, all of one format.
 fn operands(format: &str, k: usize) -> Folder {
@@ -23,7 +23,7 @@ fn a_chip_is_named() {
         folder.tcverify(&format!("{replay} {chip}")).expect(0);
         let check = format!("check --arch {chip} --dtype bf16 a.npy b.npy d.npy");
         let run = folder.tcverify(&check).expect(0);
-        assert!(run.stdout.contains("arm bfdot"), "{}", run.stdout);
+        run.says("arm bfdot");
     }
     // Four k at a time are two pairs, one after the other.
     let check = "check --arch arm --dtype bf16 a.npy b.npy d.npy --instruction";
@@ -41,16 +41,15 @@ fn a_chip_is_named() {
         .tcverify("check --arch h100 --dtype bf16 a.npy b.npy d.npy")
         .expect(1);
     // Whoever does not know it finds it, and the GPU's D is told from the CPU's.
-    let run = folder.tcverify("identify --dtype bf16 a.npy b.npy d.npy");
-    let found = run.expect(0).stdout;
-    assert!(found.contains("arm bfdot"), "{found}");
+    let found = folder.stdout("identify --dtype bf16 a.npy b.npy d.npy");
+    found.says("arm bfdot");
     folder
         .tcverify("replay --dtype bf16 a.npy b.npy -o gpu.npy --arch h100")
         .expect(0);
     let run = folder.tcverify("compare gpu.npy d.npy a.npy b.npy --dtype bf16");
     let (code, text) = (run.code, run.stdout);
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("arm bfdot"), "{text}");
+    text.says("arm bfdot");
 }
 
 /// OpenBLAS adds blocks of K to C, the last two of which are alike.
@@ -80,8 +79,7 @@ fn a_library_s_blocks_of_k() {
         .tcverify("replay --arch h100 --dtype bf16 a.npy b.npy -o gpu.npy")
         .expect(0);
     for schedule in ["openblas-neoverse-n2", "openblas-neoverse-v1"] {
-        let run = folder.tcverify(&format!("identify --dtype bf16 a.npy b.npy {schedule}.npy"));
-        let found = run.expect(0).stdout;
+        let found = folder.stdout(&format!("identify --dtype bf16 a.npy b.npy {schedule}.npy"));
         assert!(found.contains(schedule), "{found}");
         let compare = format!("compare gpu.npy {schedule}.npy a.npy b.npy --dtype bf16");
         let text = folder.tcverify(&compare).expect(1).stdout;
@@ -205,8 +203,8 @@ fn cases_say_lscale_and_osm() {
     assert_eq!(good["totals"]["identical"], 1);
     assert_eq!(judged(r#", "lscale": 6"#, 1)["totals"]["different"], 1);
     let wrong = judged(r#", "lscale": 128"#, 2).to_string();
-    assert!(wrong.contains("lscale is 128"), "{wrong}");
+    wrong.says("lscale is 128");
     let wrong = case(r#", "lscale": "seven""#).expect(2);
     let said = wrong.stdout + &wrong.stderr;
-    assert!(said.contains("lscale"), "{said}");
+    said.says("lscale");
 }

@@ -72,7 +72,7 @@ fn answers(folder: &Folder, options: &str, simd: Option<&str>) -> Vec<String> {
     };
     let run = run.expect(1);
     let mut all = vec![run.stdout];
-    all.extend(OUTPUTS.map(|name| String::from_utf8(folder.read(name)).unwrap()));
+    all.extend(OUTPUTS.map(|name| folder.text(name)));
     for name in OUTPUTS {
         std::fs::remove_file(folder.path(name)).unwrap();
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tcverify::emu::{Architecture, Catalogue};
 use tcverify::num::Format;
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 /// Probes and the answers of a model, made by the commands themselves.
 fn answered(folder: &Folder, formats: &str, model: &str) {
@@ -32,21 +32,15 @@ fn from_probes_to_a_model_that_runs() {
     let run = folder
         .tcverify("infer probes d.npy --name mine -o mine.json --json found.json")
         .expect(0);
-    assert!(
-        run.stdout.starts_with("EXPLAINED  one model gives all "),
-        "{run:#?}"
-    );
-    assert!(
-        run.stdout.contains("every answer the same:    ada mma"),
-        "{run:#?}"
-    );
-    assert!(run.stdout.contains("NOT DETERMINED"), "{run:#?}");
+    run.begins("EXPLAINED  one model gives all ");
+    run.says("every answer the same:    ada mma");
+    run.says("NOT DETERMINED");
     assert_eq!(
         folder.names(),
         ["d.npy", "found.json", "mine.json", "probes"]
     );
 
-    let text = String::from_utf8(folder.read("mine.json")).unwrap();
+    let text = folder.text("mine.json");
     let mine = Architecture::from_json(&text).unwrap();
     let operands = [Format::E4m3, Format::E5m2];
     let ada = Catalogue::builtin().find("ada").unwrap();
@@ -72,7 +66,7 @@ fn from_probes_to_a_model_that_runs() {
             .contains("12 contradicts case "),
         "{known:?}"
     );
-    let found: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
+    let found: Value = folder.document("found.json");
     assert_eq!(found["schema"], "tcverify.inference/1");
     assert_eq!(found["arithmetic"]["step"]["fraction_bits"], 13);
 }
@@ -90,14 +84,12 @@ fn integers_from_probes_to_a_model_that_runs() {
     let run = folder
         .tcverify("infer probes d.npy -o mine.json --json found.json")
         .expect(0);
-    for words in [
+    run.says_all([
         "exact sum of 32 products of integers and C, clamped to 32 bits",
         "constant the same:  ampere mma-satfinite",
         "sums above 32 bits: ",
-    ] {
-        assert!(run.stdout.contains(words), "{words}: {run:#?}");
-    }
-    let found: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
+    ]);
+    let found: Value = folder.document("found.json");
     assert_eq!(found["arithmetic"]["step"]["overflow"], "saturate");
     assert!(found["tested_on"]["sums"]["below"].as_u64().unwrap() > 100);
 
@@ -135,13 +127,11 @@ fn scaled_probes_find_nvfp4() {
     let model = "--arch blackwell --instruction tcgen05-mxf4nvf4";
     run(&format!("replay {model} {formats} {scales} {operands}")).expect(0);
     let found = run("infer probes d.npy -o mine.json --name mine").expect(0);
-    for words in [
+    found.says_all([
         "e2m1*e2m1 with scales of ue4m3 per 16 -> fp32",
         "exact sums of 16, scaled, aligned RZ to 35 fraction bits",
         "every constant the same:  blackwell tcgen05-mxf4nvf4",
-    ] {
-        assert!(found.stdout.contains(words), "{words}: {found:#?}");
-    }
+    ]);
     // What was inferred judges at once.
     let check = format!("check --model mine.json {formats} {scales}");
     run(&format!(
@@ -171,7 +161,7 @@ fn the_same_bytes_each_time_and_whole() {
         assert_eq!(one, two, "{name}");
     }
     assert_eq!(folder.names(), ["one", "two"]);
-    let manifest: Value = serde_json::from_slice(&folder.read("one/manifest.json")).unwrap();
+    let manifest: Value = folder.document("one/manifest.json");
     assert_eq!(manifest["schema"], "tcverify.probes/1");
     let cases = manifest["cases"].as_array().unwrap();
     assert!((5000..30_000).contains(&cases.len()));
@@ -213,14 +203,11 @@ fn a_wrong_answer_is_shown() {
     let run = folder
         .tcverify("infer probes d.npy -o mine.json --json why.json")
         .expect(1);
-    assert!(run.stdout.starts_with("UNEXPLAINED  "), "{run:#?}");
-    assert!(
-        run.stdout.contains("fused dot-add of 8 products"),
-        "{run:#?}"
-    );
-    assert!(run.stdout.contains("answered"), "{run:#?}");
+    run.begins("UNEXPLAINED  ");
+    run.says("fused dot-add of 8 products");
+    run.says("answered");
     assert_eq!(folder.names(), ["d.npy", "probes", "why.json"]);
-    let why: Value = serde_json::from_slice(&folder.read("why.json")).unwrap();
+    let why: Value = folder.document("why.json");
     // What no hypothesis is of is named, in both forms.
     for words in [
         "several accumulators, trees of pairs",
@@ -300,11 +287,8 @@ fn a_table_of_models_and_of_answers() {
         .expect(0);
     let whose = "volta mma   tcverify's model, not a GPU (captured)";
     assert!(run.stdout.contains(whose), "{run:#?}");
-    assert!(!run.stdout.contains("Measured"), "{run:#?}");
-    assert!(
-        run.stdout.contains("fraction bits of alignment"),
-        "{run:#?}"
-    );
+    run.lacks("Measured");
+    run.says("fraction bits of alignment");
     answered(&folder, "--dtype e4m3", "--arch h100");
     let run = folder
         .tcverify("features --answers probes d.npy --arch h100 --json")
@@ -374,7 +358,7 @@ fn an_inferred_model_judges_at_once() {
         "check --model broken.json --dtype bf16 {product} p.npy"
     ));
     let refused = refused.refuses(&["broken.json", "instructions[0].rules[0]"]);
-    assert!(!refused.stderr.contains(" column "), "{}", refused.stderr);
+    refused.stderr.lacks(" column ");
     run(&format!(
         "check --model none.json --dtype bf16 {product} p.npy"
     ))

@@ -3,7 +3,7 @@
 #[cfg(feature = "schemars")]
 use serde_json::Value;
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 /// A D that differs by a bit, and everything that is written about it.
 fn folder() -> Folder {
@@ -22,7 +22,7 @@ fn folder() -> Folder {
 
 #[cfg(feature = "schemars")]
 fn json(folder: &Folder, file: &str) -> Value {
-    serde_json::from_slice(&folder.read(file)).unwrap()
+    folder.document(file)
 }
 
 /// A report is read back as it was written.
@@ -63,10 +63,10 @@ fn distances_of_more_than_64_bits_are_read_back() {
         (1.7e308, ""),
     ] {
         folder.save("d.npy", &one(d));
-        let run = folder.tcverify("check --arch a100 --dtype fp64 a.npy a.npy d.npy --json - -q");
-        let text = run.expect(1).stdout;
+        let run = folder.differs("check --arch a100 --dtype fp64 a.npy a.npy d.npy --json - -q");
+        let text = run.stdout;
         let report: Report = serde_json::from_str(&text).unwrap();
-        assert!(text.contains(&format!("\"ulp\": {ulp}")), "{text}");
+        text.says(&format!("\"ulp\": {ulp}"));
         let again = serde_json::to_string_pretty(&report).unwrap();
         assert_eq!(again.trim_end(), text.trim_end());
     }
@@ -165,7 +165,7 @@ mod generated {
         let reports =
             ["report", "same", "chain"].map(|name| json(&folder, &format!("{name}.json")));
         written.insert("report", reports.into());
-        let state = String::from_utf8(folder.read("batch-state.json")).unwrap();
+        let state = folder.text("batch-state.json");
         let lines = state
             .lines()
             .map(|line| serde_json::from_str(line).unwrap());

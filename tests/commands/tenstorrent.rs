@@ -1,6 +1,6 @@
 //! Products of Tenstorrent's unit as people ask for them: fidelity, Dst and blocks of K, by options or as ttnn prints them.
 
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 const KERNEL: &str = "--arch blackhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=2 --set packer_l1_acc --set reload=exact";
 
@@ -41,16 +41,8 @@ fn a_configuration_says_what_the_options_say() {
     };
     let same = config("HiFi2", "True", "True", 2);
     let run = check(&same, "exact").expect(0);
-    assert!(
-        run.stdout.contains("blackhole hifi2, bf16*bf16 -> fp32"),
-        "{}",
-        run.stdout
-    );
-    assert!(
-        run.stdout.contains("through memory every 64 k"),
-        "{}",
-        run.stdout
-    );
+    run.says("blackhole hifi2, bf16*bf16 -> fp32");
+    run.says("through memory every 64 k");
     for (config, reload) in [
         (config("HiFi2", "True", "False", 2), "tf32"),
         (config("HiFi2", "True", "True", 1), "exact"),
@@ -76,7 +68,7 @@ fn everything_else_takes_such_a_kernel() {
         folder.tcverify(&words).expect(0);
     }
     // The request of a report says what decides bits.
-    let report = String::from_utf8(folder.read("report.json")).expect("JSON");
+    let report = folder.text("report.json");
     let wrong = report.replacen("\"in0_block_w\": 2", "\"in0_block_w\": 4", 1);
     assert_ne!(report, wrong);
     folder.write("wrong.json", wrong.into_bytes());
@@ -153,11 +145,7 @@ fn a_search_finds_fidelity_and_blocks() {
         .expect(0);
     // Without such a unit by name, blocks are not tried, and that is said.
     let run = folder.tcverify(identify).expect(1);
-    assert!(
-        run.stdout.contains("unless --arch says wormhole"),
-        "{}",
-        run.stdout
-    );
+    run.says("unless --arch says wormhole");
 }
 
 #[test]
@@ -275,8 +263,7 @@ fn what_is_open_or_impossible_is_refused() {
         );
     }
     // How an FP32 Dst becomes FP16 is not known.
-    let run = folder.tcverify("replay --arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --d-dtype fp16 a.npy b.npy -o x.npy");
-    assert!(run.expect(2).stderr.contains("not known"));
+    assert!(folder.stderr("replay --arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --d-dtype fp16 a.npy b.npy -o x.npy").contains("not known"));
     assert!(!folder.path("x.npy").exists());
 }
 
@@ -299,7 +286,7 @@ fn a_known_fault_is_named() {
                 .tcverify(&format!("check {kernel} a.npy b.npy wrong.npy"))
                 .expect(1);
             if run.stdout.contains("the unit's known fault") {
-                assert!(run.stdout.contains("phase 1"), "{}", run.stdout);
+                run.says("phase 1");
                 found.push(exponent);
             }
         }

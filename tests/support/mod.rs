@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_imports)] // each test program uses some of it
 
 pub mod case;
+mod claims;
 pub mod engines;
 pub mod exact;
 pub mod gguf;
@@ -16,6 +17,7 @@ pub mod wrong;
 
 use std::io::Write;
 
+pub use claims::{Says, rows, words};
 pub use npy::Npy;
 pub use run::{Folder, Run, fixture, sha256};
 

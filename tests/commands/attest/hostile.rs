@@ -6,11 +6,11 @@ use tcverify::attest::{Envelope, PAYLOAD_TYPE, decoded};
 use tcverify::sign::Signer;
 
 use super::{NAMES, attested, folder, statement, verify};
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 /// The envelope, and `verify` of another one.
 fn envelope(folder: &Folder) -> Value {
-    serde_json::from_slice(&folder.read("att.json")).unwrap()
+    folder.document("att.json")
 }
 
 /// Fails unless it is refused, with these words.
@@ -21,7 +21,7 @@ fn refused(folder: &Folder, text: impl AsRef<[u8]>, words: &[&str]) {
     assert!(matches!(run.code, Some(1 | 2)), "{run:?}");
     assert_eq!(run.stdout, "", "{run:?}");
     assert_eq!(run.stderr.matches('\n').count(), 1, "{run:?}");
-    assert!(run.stderr.contains("att.json"), "{run:?}");
+    run.stderr.says("att.json");
     run.mentions(words);
 }
 
@@ -124,7 +124,7 @@ fn envelopes_that_are_none() {
 fn any_byte_of_the_payload_counts() {
     let folder = folder();
     attested(&folder, "d.npy").expect(0);
-    let text = String::from_utf8(folder.read("att.json")).unwrap();
+    let text = folder.text("att.json");
     let good = Envelope::parse(&text).unwrap();
     let keys = NAMES.map(|name| tcverify::sign::PublicKey::parse(name).unwrap());
     assert_eq!(good.opened(&keys).unwrap().1.len(), 1);

@@ -60,7 +60,7 @@ fn another_library_verifies_what_is_signed() {
         let said = format!("https://in-toto.io/attestation/{kind} d.npy {digest}\n");
         assert_eq!(run.stdout, said);
         python(&folder, SCRIPT, &["att.json", NAMES[1]]).expect(1);
-        let text = String::from_utf8(folder.read("att.json")).unwrap();
+        let text = folder.text("att.json");
         let other = text.replacen("payload\":\"eyJ", "payload\":\"eyK", 1);
         assert_ne!(other, text);
         folder.write("other.json", other);

@@ -74,7 +74,7 @@ fn verify(folder: &Folder, rest: &str) -> Run {
 
 /// What was signed.
 fn statement(folder: &Folder) -> Value {
-    let envelope: Value = serde_json::from_slice(&folder.read("att.json")).unwrap();
+    let envelope: Value = folder.document("att.json");
     let payload = decoded(envelope["payload"].as_str().unwrap()).unwrap();
     serde_json::from_slice(&payload).unwrap()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{NAMES, PRODUCT, attested, folder, statement, verify};
-use crate::support::{Folder, sha256};
+use crate::support::{Folder, Says, sha256};
 
 const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 const SVR: &str = "https://in-toto.io/attestation/svr/v0.2";
@@ -16,7 +16,7 @@ fn sha256_of(folder: &Folder, name: &str) -> String {
 fn an_identical_d_passes() {
     let folder = folder();
     attested(&folder, "d.npy --json r.json").expect(0);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let report: Value = folder.document("r.json");
     let of = |name: &str| json!({"sha256": sha256_of(&folder, name)});
     assert_eq!(
         statement(&folder),
@@ -36,19 +36,12 @@ fn an_identical_d_passes() {
             },
         })
     );
-    let envelope: Value = serde_json::from_slice(&folder.read("att.json")).unwrap();
+    let envelope: Value = folder.document("att.json");
     assert_eq!(envelope["signatures"][0]["keyid"], NAMES[0]);
     assert_eq!(envelope["payloadType"], "application/vnd.in-toto+json");
     let run = verify(&folder, "d.npy --type test-result --report r.json").expect(0);
-    assert!(
-        run.stdout
-            .starts_with("ATTESTED  PASSED: tcverify:identical\n"),
-        "{run:?}"
-    );
-    assert!(
-        run.stdout
-            .contains(&format!("signed by  {} (0.pub.pem)", NAMES[0]))
-    );
+    run.begins("ATTESTED  PASSED: tcverify:identical\n");
+    run.says(&format!("signed by  {} (0.pub.pem)", NAMES[0]));
     // The same words, the same bytes; the report need not be written.
     let once = folder.read("att.json");
     attested(&folder, "d.npy").expect(0);
@@ -173,7 +166,7 @@ fn a_files_own_evidence_is_a_claim() {
         "check {words} e.npy --attest att.json --attest-key 0.pem --json r.json --markdown r.md --junit r.xml --html r.html"
     );
     let run = folder.tcverify(&run).expect(0);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let report: Value = folder.document("r.json");
     let schedule = &report["rule"]["schedule"];
     assert_eq!(schedule["evidence"], "claimed");
     assert_eq!(schedule["file"]["path"], "order.json");
@@ -195,7 +188,7 @@ fn a_files_own_evidence_is_a_claim() {
     let brief = folder
         .tcverify(&format!("check {words} e.npy --brief"))
         .expect(0);
-    assert!(brief.stdout.contains("(claimed)"), "{brief:?}");
+    brief.says("(claimed)");
     let said = statement(&folder);
     assert_eq!(said["predicate"]["result"], "WARNED");
     let files = said["predicate"]["configuration"].as_array().unwrap();
@@ -203,8 +196,8 @@ fn a_files_own_evidence_is_a_claim() {
     assert_eq!(of("schedule file")["digest"]["sha256"], sha256);
     // As the commands show it that describe schedules.
     let shown = folder.tcverify("schedules --file order.json").expect(0);
-    assert!(!shown.stdout.contains("captured"), "{shown:?}");
-    assert!(shown.stdout.contains("claimed"), "{shown:?}");
+    shown.lacks("captured");
+    shown.says("claimed");
     // A preset keeps its evidence.
     let words = words.replace("--schedule-file order.json", "--schedule cutlass-sm80");
     folder
@@ -218,7 +211,7 @@ fn a_files_own_evidence_is_a_claim() {
 }
 
 fn text(folder: &crate::support::Folder, name: &str) -> String {
-    String::from_utf8(folder.read(name)).unwrap()
+    folder.text(name)
 }
 
 /// A zero of the other sign, which somebody accepted.
@@ -382,7 +375,7 @@ fn merged_parts_are_attested_as_the_whole() {
     folder
         .tcverify("shard merge plan.json 0.json 1.json -q -o merged.json --attest att.json --attest-key 0.pem")
         .expect(0);
-    let report: Value = serde_json::from_slice(&folder.read("merged.json")).unwrap();
+    let report: Value = folder.document("merged.json");
     // What was believed is not called passed.
     let result = match report["verdict"].as_str().unwrap() {
         "identical" => "PASSED",

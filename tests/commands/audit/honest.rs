@@ -12,7 +12,7 @@ use tcverify::tensor::Tensor;
 
 use super::{BEACON, PLAIN, Product, challenge, json, tamper};
 use crate::support::random::Random;
-use crate::support::{Folder, Npy, floats, halves, sha256};
+use crate::support::{Folder, Npy, Says, floats, halves, sha256};
 
 /// Every kind of line: transposes, batches, C, scales of the instruction and of kernels, biases, kernels whose sum
 /// depends on where in D an element lies.
@@ -207,15 +207,13 @@ fn what_an_audit_says() {
     let folder = PLAIN.committed("");
     PLAIN.opened(&folder, 20, "");
     let run = PLAIN.verify(&folder, "--json a.json").expect(0);
-    for words in [
+    run.says_all([
         "IDENTICAL IN PART  all 20 drawn elements, of the 216 of D (9.26 %)",
         "misses wrong elements: 1 90.7407 %, 10 ",
         "or more wrong elements of D with at least 99 %",
         "the commitment was published before anyone could know the beacon's value",
         "evidence  captured",
-    ] {
-        assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
-    }
+    ]);
     let report = json(&folder, "a.json");
     let digest = sha256(folder.read("c.json"));
     assert_eq!(report["schema"], "tcverify.audit/1");
@@ -264,10 +262,7 @@ fn copies_of_ones_own() {
         "--b",
     ]);
     let run = product.verify(&folder, "--b b.npy").expect(0);
-    assert!(
-        run.stdout
-            .contains("your copies match the committed roots: b")
-    );
+    run.says("your copies match the committed roots: b");
     // Another copy, one of another shape, and one of what is not there.
     let mut other = folder.read("b.npy");
     let last = other.len() - 1;
@@ -462,11 +457,7 @@ fn weights_are_opened_as_codes() {
         for own in [format!("{of} {with}"), format!("{of} {arrays} --b b.npy")] {
             let run = audit(&own).expect(0);
             assert!(run.stdout.starts_with(&words), "{kind}: {}", run.stdout);
-            assert!(
-                run.stdout.contains(&format!("B of {kind} weights")),
-                "{}",
-                run.stdout
-            );
+            run.says(&format!("B of {kind} weights"));
         }
         // Codes that stand for other numbers are another product.
         let other = of.replace(kind, if zeros { "u8" } else { "u8b128" });

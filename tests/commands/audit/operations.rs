@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::{BEACON, challenge, json, tamper};
-use crate::support::{Folder, Npy, Run};
+use crate::support::{Folder, Npy, Run, Says};
 
 /// An operation on arrays that a seed determines.
 struct Audited {
@@ -82,16 +82,14 @@ impl Audited {
 
     fn commit(&self, folder: &Folder) {
         let (words, arrays) = (self.words, self.sources());
-        let run = folder.tcverify(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
-        run.expect(0);
+        folder.passes(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
     }
 
     /// A result, and a commitment to it.
     fn committed(&self) -> Folder {
         let folder = Folder::new();
         let (words, arrays) = (self.words, self.sources());
-        let run = folder.tcverify(&format!("replay --op {words} {arrays} -o d.npy"));
-        run.expect(0);
+        folder.passes(&format!("replay --op {words} {arrays} -o d.npy"));
         self.commit(&folder);
         folder
     }
@@ -189,12 +187,11 @@ fn another_rule() {
     let product =
         "audit verify --arch a100 --dtype bf16 --commitment c.json --own-challenge ch.json o.bin";
     let run = folder.tcverify(product).expect(1);
-    assert!(run.stderr.contains("--op"), "{run:#?}");
+    run.stderr.says("--op");
     // A result of vLLM's, said to be Hugging Face's.
     let words = "rms_norm --variant hf-eager --eps 1e-5 --dtype bf16";
     let arrays = norm.sources();
-    let run = folder.tcverify(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
-    run.expect(0);
+    folder.passes(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
     challenge(&folder, BEACON, 640).expect(0);
     let open = format!(
         "audit open --op {words} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin"
@@ -230,10 +227,10 @@ fn own_copies() {
     );
     folder.tcverify(&open).expect(0);
     let run = verify(&folder, words, "").expect(1);
-    assert!(run.stderr.contains("(--own weight=FILE)"), "{run:#?}");
+    run.stderr.says("(--own weight=FILE)");
     verify(&folder, words, "--own weight=w.npy").expect(0);
     let run = verify(&folder, words, "--own weight=other.npy").expect(1);
-    assert!(run.stderr.contains("weight"), "{run:#?}");
+    run.stderr.says("weight");
     verify(&folder, words, "--own weight").refuses(&["NAME=FILE"]);
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, Says};
 
 fn given() -> Folder {
     let folder = small();
@@ -16,7 +16,7 @@ fn batch(folder: &Folder, more: &str) -> Run {
 }
 
 fn report(folder: &Folder) -> Value {
-    serde_json::from_slice(&folder.read("now.json")).unwrap()
+    folder.document("now.json")
 }
 
 fn two(good: &str, bad: &str) -> Value {
@@ -33,23 +33,15 @@ fn only_changes_since_a_baseline_fail() {
         .expect(1);
 
     let run = batch(&folder, "--baseline known.json --junit now.xml").expect(0);
-    assert!(
-        run.stdout.contains("DIFFERENT, as expected"),
-        "{}",
-        run.stdout
-    );
-    assert!(
-        run.stdout.contains("every verdict is as expected"),
-        "{}",
-        run.stdout
-    );
+    run.says("DIFFERENT, as expected");
+    run.says("every verdict is as expected");
     let found = report(&folder);
     assert_eq!(found["verdict"], "different");
     assert_eq!(found["cases"][0]["expected"], "identical");
     assert_eq!(found["cases"][1]["expected"], "different");
     assert_eq!(found["baseline"]["gone"], json!([]));
-    let junit = String::from_utf8(folder.read("now.xml")).unwrap();
-    assert!(!junit.contains("<failure"), "{junit}");
+    let junit = folder.text("now.xml");
+    junit.lacks("<failure");
 
     // A mended case, and a broken one.
     for (cases, said) in [
@@ -65,19 +57,15 @@ fn only_changes_since_a_baseline_fail() {
         manifest(&folder, usual(), cases);
         let run = batch(&folder, "--baseline known.json --junit now.xml").expect(1);
         assert!(run.stdout.contains(said), "{}", run.stdout);
-        assert!(
-            run.stdout.contains("1 case is not as expected"),
-            "{}",
-            run.stdout
-        );
-        let junit = String::from_utf8(folder.read("now.xml")).unwrap();
+        run.says("1 case is not as expected");
+        let junit = folder.text("now.xml");
         assert_eq!(junit.matches("<failure").count(), 1, "{junit}");
     }
 
     // A case that is gone is a change, too.
     manifest(&folder, usual(), json!([{"name": "other", "d": "bad.npy"}]));
     let run = batch(&folder, "--baseline known.json").expect(1);
-    assert!(run.stdout.contains("1 case: one"), "{}", run.stdout);
+    run.says("1 case: one");
     assert_eq!(report(&folder)["baseline"]["gone"], json!(["one"]));
 
     // A new case has to be identical.
@@ -140,12 +128,7 @@ fn a_case_states_its_verdict() {
 
     manifest(&folder, usual(), case("d.npy", "unjudged".into()));
     let run = folder.tcverify("batch cases.json").expect(2);
-    assert!(
-        run.stderr
-            .contains("field \"expect\": expected \"identical\""),
-        "{}",
-        run.stderr
-    );
+    run.stderr.says("field \"expect\": expected \"identical\"");
 }
 
 /// Whoever is judged does not say what is expected.
@@ -165,12 +148,7 @@ fn a_policy_allows_no_case_to_state_its_verdict() {
     let run = folder
         .tcverify("batch pushed/cases.json --policy strict")
         .expect(2);
-    assert!(
-        run.stderr
-            .contains("allows no case to state its own verdict"),
-        "{}",
-        run.stderr
-    );
+    run.stderr.says("allows no case to state its own verdict");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The report in other forms.
 
+use crate::support::Says;
+
 use serde_json::json;
 
 use super::products::{flip, manifest, small, usual};
@@ -12,8 +14,8 @@ fn groups_keep_names() {
         json!([{"name": "one", "b": "no_such_file.npy"}, {"name": "two", "b": "no_such_file.npy"}]);
     manifest(&folder, usual(), cases);
     let run = folder.tcverify("batch cases.json").expect(2);
-    assert!(run.stdout.contains("no_such_file.npy"), "{run:?}");
-    assert!(!run.stdout.contains("no such file.npy"), "{run:?}");
+    run.says("no_such_file.npy");
+    run.lacks("no such file.npy");
 }
 
 #[test]
@@ -43,7 +45,7 @@ fn junit_markdown_and_annotations() {
             .all(|line| line.starts_with("::error title=tcverify"))
     );
 
-    let text = String::from_utf8(folder.read("r.xml")).unwrap();
+    let text = folder.text("r.xml");
     let xml = roxmltree::Document::parse(&text).unwrap();
     let cases: Vec<_> = xml
         .descendants()
@@ -66,7 +68,7 @@ fn junit_markdown_and_annotations() {
         ["3", "1", "1"]
     );
 
-    let markdown = String::from_utf8(folder.read("r.md")).unwrap();
+    let markdown = folder.text("r.md");
     assert_eq!(
         markdown
             .lines()
@@ -74,10 +76,7 @@ fn junit_markdown_and_annotations() {
             .count(),
         4
     );
-    assert_eq!(
-        String::from_utf8(folder.read("summary.md")).unwrap().trim(),
-        markdown.trim()
-    );
+    assert_eq!(folder.text("summary.md").trim(), markdown.trim());
 }
 
 /// A case that somebody took out of a recording is seen by a CI server, too.
@@ -93,13 +92,13 @@ fn a_case_that_was_taken_out() {
     folder.write("cases.json", manifest.to_string());
     let words = "batch cases.json --junit r.xml --markdown r.md";
     let run = folder.tcverify(words).expect(0);
-    assert!(run.stdout.starts_with("IDENTICAL IN PART"), "{run:?}");
+    run.begins("IDENTICAL IN PART");
     for name in ["r.xml", "r.md"] {
-        let text = String::from_utf8(folder.read(name)).unwrap();
+        let text = folder.text(name);
         let said = "recorded, but not among the cases: 2 products";
         assert!(text.contains(said), "{text}");
     }
-    let text = String::from_utf8(folder.read("r.xml")).unwrap();
+    let text = folder.text("r.xml");
     let xml = roxmltree::Document::parse(&text).unwrap();
     let count = |name| xml.descendants().filter(|n| n.has_tag_name(name)).count();
     assert_eq!([count("testcase"), count("skipped")], [2, 1]);

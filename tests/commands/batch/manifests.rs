@@ -1,5 +1,7 @@
 //! What a manifest or a folder may say, and what it may not.
 
+use crate::support::Says;
+
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
@@ -72,14 +74,11 @@ fn trouble_stops_no_other_case_and_wins() {
     ]);
     manifest(&folder, usual(), cases);
     let run = folder.tcverify("batch cases.json --json r.json").expect(2);
-    assert!(
-        run.stdout
-            .contains("5 cases: 1 identical, 1 different, 3 could not be judged")
-    );
-    assert!(run.stdout.contains("gone.npy: cannot be opened"));
+    run.says("5 cases: 1 identical, 1 different, 3 could not be judged");
+    run.says("gone.npy: cannot be opened");
     let run = run.mentions(&["3 of 5 cases could not be judged"]);
     assert_eq!(run.stderr.matches('\n').count(), 1);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let report: Value = folder.document("r.json");
     assert_eq!(report["verdict"], "unjudged");
     let verdicts: Vec<_> = report["cases"].as_array().unwrap().iter().collect();
     let verdicts: Vec<_> = verdicts
@@ -234,7 +233,7 @@ fn folders_of_cases() {
 
     write(about(31));
     let run = folder.tcverify("batch all").expect(2);
-    assert!(run.stdout.contains("k is 31, but k is 32"), "{run:?}");
+    run.says("k is 31, but k is 32");
     let mut with_c = about(32);
     with_c["c_dtype"] = "fp16".into();
     write(with_c);
@@ -244,10 +243,7 @@ fn folders_of_cases() {
     unknown["gpus"] = 8.into();
     write(unknown);
     let alone = folder.tcverify("batch all").expect(2);
-    assert!(
-        alone.stdout.contains("case.json: unknown field \"gpus\""),
-        "{alone:?}"
-    );
+    alone.says("case.json: unknown field \"gpus\"");
     alone.mentions(&["1 of 1 cases could not be judged"]);
     // It has no verdict, and takes no other's.
     std::fs::create_dir(folder.path("all/zero")).unwrap();
@@ -261,8 +257,9 @@ fn folders_of_cases() {
     let [first, second] = [0, 1].map(|i| (cases[i]["name"].clone(), cases[i]["verdict"].clone()));
     assert_eq!(first, ("zero".into(), "identical".into()));
     assert_eq!(second, ("one".into(), "unjudged".into()));
-    let index = String::from_utf8(folder.read("pages/index.html")).unwrap();
-    assert!(index.contains("case-001.html") && !index.contains("case-002.html"));
+    let index = folder.text("pages/index.html");
+    index.says("case-001.html");
+    index.lacks("case-002.html");
     for other in [
         r#"{"arch": "h100", "arch": "h100"}"#,
         "{",
@@ -314,10 +311,7 @@ fn folders_of_cases() {
         r#"[{"case": "empty"}, {"case": "one"}, {"case": "two"}]"#,
     );
     let run = folder.tcverify("batch all").expect(2);
-    assert!(
-        run.stdout.contains("case.json: cannot be opened"),
-        "{run:?}"
-    );
+    run.says("case.json: cannot be opened");
 }
 
 #[test]
@@ -335,10 +329,10 @@ fn the_report_does_not_depend_on_threads() {
     // The number of cases is said once, and what is not listed is counted.
     let text = folder.tcverify("batch cases.json").expect(0).stdout;
     assert_eq!(text.matches("40 cases").count(), 1, "{text}");
-    assert!(text.contains(" more cases (--verbose)"), "{text}");
+    text.says(" more cases (--verbose)");
     let plain = |i: usize| json!({"name": format!("case {i}")});
     manifest(&folder, usual(), (0..40).map(plain).collect());
     let text = folder.tcverify("batch cases.json").expect(0).stdout;
-    assert!(text.contains("--verbose lists all 40 cases"), "{text}");
-    assert!(!text.contains("more cases"), "{text}");
+    text.says("--verbose lists all 40 cases");
+    text.lacks("more cases");
 }

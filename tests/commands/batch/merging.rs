@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::products::flip;
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 /// Plans, runs every part and merges; whether the report is that of `check --tree`, and its exit code.
 fn merged(folder: &Folder, shards: usize, words: &str, code: i32) {
@@ -36,7 +36,7 @@ fn merged(folder: &Folder, shards: usize, words: &str, code: i32) {
 }
 
 fn read(folder: &Folder, name: &str) -> Value {
-    serde_json::from_slice(&folder.read(name)).unwrap()
+    folder.document(name)
 }
 
 /// A merged report, as it is of a check of the whole: without what it says of parts.
@@ -95,7 +95,7 @@ fn differences_and_their_causes_are_merged() {
         &format!("--block-rows 16 {OPERANDS} one.npy"),
         1,
     );
-    let report = String::from_utf8(folder.read("merged.json")).unwrap();
+    let report = folder.text("merged.json");
     assert!(
         report.contains("bit_flipped"),
         "a cause that only the whole shows"
@@ -219,9 +219,9 @@ fn the_root_is_that_of_a_commitment() {
             "commit --block-rows 32 {OPERANDS} d.npy -o c.json"
         ))
         .expect(0);
-    let commitment: serde_json::Value = serde_json::from_slice(&folder.read("c.json")).unwrap();
+    let commitment: serde_json::Value = folder.document("c.json");
     merged(&folder, 2, &format!("--block-rows 32 {OPERANDS} d.npy"), 0);
-    let report: serde_json::Value = serde_json::from_slice(&folder.read("merged.json")).unwrap();
+    let report: serde_json::Value = folder.document("merged.json");
     assert_eq!(
         report["reproduced"]["tree"]["root"],
         commitment["d"]["root"]
@@ -255,7 +255,7 @@ fn parts_that_do_not_belong_together_are_refused() {
     let at = damaged.len() / 2;
     damaged[at] ^= 1;
     folder.write("damaged.json", &damaged);
-    let whole = String::from_utf8(folder.read("p1.json")).unwrap();
+    let whole = folder.text("p1.json");
     folder.write("version.json", whole.replace("\"tool\":\"", "\"tool\":\"9"));
     // A part that says to be another one, sealed anew.
     let (_, content) = whole.split_once("\"content\":").unwrap();
@@ -276,7 +276,7 @@ fn parts_that_do_not_belong_together_are_refused() {
         seal(&content.replace("\"shard\":1", "\"shard\":9")),
     );
     let fewer = seal(&content.replace("\"compared\":3500", "\"compared\":3499"));
-    assert!(!fewer.contains("\"compared\":3500"));
+    fewer.lacks("\"compared\":3500");
     folder.write("fewer.json", fewer);
     for (parts, words) in [
         ("p0.json p2.json", &["1 of 3 parts", "missing: 1"][..]),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 /// Cases of every kind: one identical, one in part, one different, one by a claimed model, one without a verdict.
 pub fn every_kind() -> Folder {
@@ -71,18 +71,14 @@ fn the_index_has_every_case_and_leads_to_its_page() {
             assert!(row.contains(word), "{word}: {row}");
         }
     }
-    assert!(index.contains(
-        "5 cases: 2 identical, 1 identical in part, 1 different, 1 could not be judged."
-    ));
+    index.says("5 cases: 2 identical, 1 identical in part, 1 different, 1 could not be judged.");
     // The same words as in Markdown.
-    let markdown = String::from_utf8(folder.read("r.md")).unwrap();
-    for words in [
+    let markdown = folder.text("r.md");
+    markdown.says_all([
         "50.0 % of D compared",
         "all 16 chosen elements",
         "claimed: from my.json",
-    ] {
-        assert!(markdown.contains(words), "{words}: {markdown}");
-    }
+    ]);
     for (name, page) in &pages {
         assert!(
             !page.contains("<script>alert") && !page.contains('\u{202e}'),
@@ -118,7 +114,7 @@ fn a_page_is_that_of_the_check() {
     folder
         .tcverify("check --arch h100 --dtype fp16 x.npy w.npy d.npy -q --html one.html")
         .expect(0);
-    let alone = String::from_utf8(folder.read("one.html")).unwrap();
+    let alone = folder.text("one.html");
     let page = &pages(&folder, "pages")["case-001.html"];
     let lines = page.lines().filter(|line| !line.starts_with("<nav>"));
     let lines: Vec<_> = lines
@@ -196,7 +192,7 @@ fn a_merged_check_has_every_form() {
     folder.tcverify(&check).expect(1);
     for form in ["xml", "md"] {
         let [merged, whole] = ["m", "c"].map(|name| {
-            let text = String::from_utf8(folder.read(&format!("{name}.{form}"))).unwrap();
+            let text = folder.text(&format!("{name}.{form}"));
             let lines = text
                 .lines()
                 .map(str::trim)
@@ -205,15 +201,13 @@ fn a_merged_check_has_every_form() {
         });
         assert_eq!(merged, whole, "{form}");
     }
-    let page = String::from_utf8(folder.read("m.html")).unwrap();
-    for text in [
+    let page = folder.text("m.html");
+    page.says_all([
         "Merged parts keep no map",
         "The first mismatch, step by step",
         "1 of 32 elements of D differ",
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
-    assert!(!page.contains("map-data"));
+    ]);
+    page.lacks("map-data");
     let brief = folder
         .tcverify("shard merge plan.json p0.json p1.json --brief")
         .expect(1);

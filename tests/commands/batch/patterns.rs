@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::products::{manifest, small};
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 /// Some arrays of FP16 and FP32 as a `.safetensors` file.
 fn pack(folder: &Folder, arrays: &[(&str, &str)]) {
@@ -89,8 +89,8 @@ fn a_missing_operand_is_a_case_without_a_verdict() {
     );
     manifest(&folder, defaults(), every());
     let run = folder.tcverify("batch cases.json --json r.json").expect(2);
-    assert!(run.stdout.contains("has no array named \"q.x\""), "{run:?}");
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    run.says("has no array named \"q.x\"");
+    let report: Value = folder.document("r.json");
     assert_eq!(
         (
             &report["totals"]["identical"],

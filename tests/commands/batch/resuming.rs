@@ -13,7 +13,7 @@ const FORGED: &str = "from the state";
 /// Changes the verdicts' sentences in the state, so that one that is taken from there shows it, and seals it
 /// anew.
 fn forge(folder: &Folder) {
-    let text = String::from_utf8(folder.read("s.json")).unwrap();
+    let text = folder.text("s.json");
     let version = env!("CARGO_PKG_VERSION");
     let sealed = text.lines().map(|line| {
         let (_, content) = line.split_once("\"content\":").unwrap();
@@ -114,7 +114,7 @@ fn a_changed_d_is_judged_again() {
 #[test]
 fn a_changed_schedule_is_judged_again() {
     let folder = two();
-    let text = String::from_utf8(folder.read("mine.json")).unwrap();
+    let text = folder.text("mine.json");
     let mut schedule: Value = serde_json::from_str(&text).unwrap();
     schedule["title"] = "Another".into();
     folder.write("mine.json", schedule.to_string());
@@ -124,7 +124,7 @@ fn a_changed_schedule_is_judged_again() {
 #[test]
 fn changed_options_are_judged_again() {
     let folder = two();
-    let mut manifest: Value = serde_json::from_slice(&folder.read("cases.json")).unwrap();
+    let mut manifest: Value = folder.document("cases.json");
     manifest["cases"][0]["zero"] = "any".into();
     folder.write("cases.json", manifest.to_string());
     assert_eq!(recalled(&folder, 0), [false, true]);
@@ -136,8 +136,7 @@ fn a_changed_commitment_is_judged_again() {
     let commit = |d: &str| {
         let product = format!("--arch h100 --dtype fp16 x.npy w.npy {d}");
         let _ = std::fs::remove_file(folder.path("c.json"));
-        let run = folder.tcverify(&format!("commit {product} -o c.json"));
-        run.expect(0);
+        folder.passes(&format!("commit {product} -o c.json"));
     };
     commit("d.npy");
     let cases = json!([{"name": "committed", "against": "c.json"}]);
@@ -251,7 +250,7 @@ fn killed_in_the_middle_it_goes_on() {
     assert!((2..8).contains(&kept), "{kept} of 8 were finished");
     assert!(!folder.path("r.json").exists(), "no report of a part");
 
-    let text = String::from_utf8(folder.read("s.json")).unwrap();
+    let text = folder.text("s.json");
     folder.write("s.json", &text);
     folder
         .tcverify("batch cases.json --resume s.json --json r.json")
@@ -274,7 +273,7 @@ fn a_line_without_an_end_is_judged_again() {
         folder.write("s.json", &whole[..cut]);
         let found = recalled(&folder, 0);
         assert_eq!(found.iter().filter(|known| **known).count(), 1, "{cut}");
-        let text = String::from_utf8(folder.read("s.json")).unwrap();
+        let text = folder.text("s.json");
         assert_eq!(text.lines().count(), 3);
         assert!(text.ends_with('\n'));
     }

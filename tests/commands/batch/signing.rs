@@ -56,7 +56,7 @@ fn folder() -> Folder {
 }
 
 fn json(folder: &Folder, name: &str) -> Value {
-    serde_json::from_slice(&folder.read(name)).unwrap()
+    folder.document(name)
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn parts_that_no_signer_signed_are_refused() {
     let folder = folder();
     let merge = |part: &str| folder.tcverify(&format!("shard merge plan.json 0.json {part}"));
     // What the part says, changed, its digest made to fit.
-    let text = String::from_utf8(folder.read("1.json")).unwrap();
+    let text = folder.text("1.json");
     let part = json(&folder, "1.json");
     let content = text.split_once("\"content\":").unwrap().1;
     let content = content.trim_end().strip_suffix('}').unwrap();
@@ -149,7 +149,7 @@ fn what_nobody_would_look_at_is_not_signed() {
         .refuses(&["0.pem", "key"]);
     // Other documents are not signed.
     let signature = &json(&folder, "0.json")["signature"];
-    let plan = String::from_utf8(folder.read("plan.json")).unwrap();
+    let plan = folder.text("plan.json");
     let signed = plan.replace(
         "\"content\":",
         &format!("\"signature\":{signature},\"content\":"),

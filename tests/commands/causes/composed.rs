@@ -1,7 +1,7 @@
 //! Causes of two things at once, and causes under what a request names; each command is run and finds D identical.
 
 use super::{causes, floats_of, folder, names, save};
-use crate::support::{Folder, Npy, le16, le32};
+use crate::support::{Folder, Npy, Says, le16, le32};
 
 const SHAPE: [usize; 3] = [64, 48, 256];
 
@@ -88,10 +88,8 @@ fn another_product_and_an_epilogue() {
         "bias",
         false,
     );
-    assert!(
-        sentence.contains("TF32") && sentence.contains("column 1: -8.73"),
-        "{sentence}"
-    );
+    sentence.says("TF32");
+    sentence.says("column 1: -8.73");
 
     let folder = folder("fp16", SHAPE);
     let check = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
@@ -102,10 +100,7 @@ fn another_product_and_an_epilogue() {
         "d.npy",
     );
     let sentence = names(&folder, check, "other_model", true);
-    assert!(
-        sentence.starts_with("ReLU is applied to another product"),
-        "{sentence}"
-    );
+    sentence.begins("ReLU is applied to another product");
     // A ReLU alone is no other product.
     replay(
         &folder,
@@ -127,7 +122,7 @@ fn fast_accumulation() {
         replay(&folder, &format!("{product} {made}"), "d.npy");
         let check = format!("{product} d.npy {asked}");
         let sentence = names(&folder, &check, "other_schedule", true);
-        assert!(sentence.contains("use_fast_accum"), "{sentence}");
+        sentence.says("use_fast_accum");
     }
 }
 
@@ -144,10 +139,7 @@ fn places_in_words() {
     folder.save("other.npy", &Npy::new("<f2", &[m, k], le16(&a)));
     replay(&folder, "--arch a100 --dtype fp16 other.npy b.npy", "d.npy");
     let sentence = names(&folder, check, "input_changed", false);
-    assert!(
-        sentence.starts_with("Row 5: A[5, 6] was 5, not "),
-        "{sentence}"
-    );
+    sentence.begins("Row 5: A[5, 6] was 5, not ");
 
     let right = replay(&folder, "--arch a100 --dtype fp16 a.npy b.npy", "d.npy");
     let exchanged: Vec<u32> = (0..m * n)
@@ -169,7 +161,7 @@ fn places_in_words() {
     );
     let check = "--arch a100 --dtype fp16 --c c.npy a.npy b.npy d.npy";
     let sentence = names(&folder, check, "c_otherwise", false);
-    assert!(sentence.contains("column by column"), "{sentence}");
+    sentence.says("column by column");
 }
 
 /// Integer sums: cut, saturated, and with numbers added.
@@ -241,7 +233,7 @@ fn a_bias_of_a_batch() {
                 .expect(0);
             let check = "--arch a100 --dtype fp16 --bias bias.npy a.npy b.npy d.npy";
             let sentence = names(&folder, check, "setting_otherwise", false);
-            assert!(sentence.starts_with("The bias is subtracted"), "{sentence}");
+            sentence.begins("The bias is subtracted");
         }
     }
 }
@@ -293,6 +285,6 @@ fn a_corner_of_integers_is_not_all() {
     folder.save("d.npy", &Npy::new("<i4", &[m, n], le32(&d)));
     for cause in causes(&folder, "--arch a100 --dtype int8 a.npy b.npy d.npy") {
         let sentence = cause["sentence"].as_str().unwrap();
-        assert!(!sentence.contains("every element (a bias)"), "{sentence}");
+        sentence.lacks("every element (a bias)");
     }
 }

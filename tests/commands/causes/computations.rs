@@ -1,5 +1,7 @@
 //! D is another computation's.
 
+use crate::support::Says;
+
 use super::{causes, floats_of, folder, names, save};
 
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
@@ -77,7 +79,7 @@ fn c_forgotten_added_twice_or_last() {
     let sum = number(&floats_of(&folder, "d.npy"));
     save(&folder, "d.npy", [32, 40], &add(&sum));
     let sentence = names(&folder, WITH_C, "c_twice", false);
-    assert!(sentence.contains("to the finished chain"), "{sentence}");
+    sentence.says("to the finished chain");
 
     let doubled: Vec<_> = c.iter().map(|c| (2.0 * c).to_bits()).collect();
     save(&folder, "twice.npy", [32, 40], &doubled);
@@ -86,7 +88,7 @@ fn c_forgotten_added_twice_or_last() {
         "--arch a100 --dtype fp16 --c twice.npy a.npy b.npy",
     );
     let sentence = names(&folder, WITH_C, "c_twice", false);
-    assert!(sentence.contains("before the products"), "{sentence}");
+    sentence.says("before the products");
 }
 
 #[test]
@@ -115,7 +117,7 @@ fn the_other_fp8() {
             "formats",
             true,
         );
-        assert!(sentence.contains("e5m2"), "{sentence}");
+        sentence.says("e5m2");
     }
 }
 
@@ -134,7 +136,7 @@ fn d_rounded_otherwise() {
         "rounding",
         false,
     );
-    assert!(sentence.contains("RZ"), "{sentence}");
+    sentence.says("RZ");
 }
 
 #[test]
@@ -142,17 +144,17 @@ fn another_unit() {
     let folder = folder("fp16", [32, 32, 96]);
     replayed(&folder, "--arch v100 --dtype fp16 a.npy b.npy");
     let sentence = names(&folder, CHECK, "other_model", true);
-    assert!(sentence.contains("volta mma"), "{sentence}");
+    sentence.says("volta mma");
     // The accumulator of the same unit.
     replayed(&folder, "--arch a100 --dtype fp16 --acc f16 a.npy b.npy");
     let check = "--arch a100 --dtype fp16 --d-dtype fp16 a.npy b.npy d.npy";
     let sentence = names(&folder, check, "other_model", true);
-    assert!(sentence.contains("ampere mma (-> fp16)"), "{sentence}");
+    sentence.says("ampere mma (-> fp16)");
     // A chain of multiply-adds, as a unit without tensor cores has it.
     replayed(&folder, "--arch ieee-fma --dtype fp16 a.npy b.npy");
     let sentence = names(&folder, CHECK, "other_model", true);
     // So has every NVIDIA GPU beside them.
-    assert!(sentence.contains("ampere ffma"), "{sentence}");
+    sentence.says("ampere ffma");
 }
 
 #[test]

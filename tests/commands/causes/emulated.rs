@@ -1,7 +1,7 @@
 //! D of operands that were taken apart, where the request says otherwise.
 
 use super::{folder, names};
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 fn replayed(folder: &Folder, options: &str) {
     folder
@@ -18,7 +18,7 @@ fn fp64_by_slices() {
     );
     let native = "--arch h100 --dtype fp64 a.npy b.npy d.npy";
     let sentence = names(&folder, native, "other_model_and_schedule", true);
-    assert!(sentence.contains("8 slices of 8 bits"), "{sentence}");
+    sentence.says("8 slices of 8 bits");
     let seven =
         "--arch h100 --dtype fp64 --schedule cublas-fp64-slices --slices 7 a.npy b.npy d.npy";
     names(&folder, seven, "other_model_and_schedule", true);

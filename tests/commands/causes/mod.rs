@@ -51,16 +51,18 @@ pub fn save(folder: &Folder, name: &str, [m, n]: [usize; 2], codes: &[u32]) {
 pub fn causes(folder: &Folder, check: &str) -> Vec<Value> {
     let run = folder.tcverify(&format!("check {check} --json r.json --html r.html"));
     let run = run.expect(1);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let report: Value = folder.document("r.json");
     let causes = report["causes"].as_array().expect("an array").clone();
     assert_eq!(run.stdout.matches("\n  cause     ").count(), causes.len());
-    let page = String::from_utf8(folder.read("r.html")).unwrap();
+    let page = folder.text("r.html");
     assert_eq!(page.contains("Likely cause"), !causes.is_empty());
     for cause in &causes {
         assert!(run.stdout.contains(cause["sentence"].as_str().unwrap()));
     }
-    let quiet = folder.tcverify(&format!("check {check} --no-causes --json -"));
-    assert_eq!(quiet.expect(1).json()["causes"], Value::Array(Vec::new()));
+    assert_eq!(
+        folder.differing(&format!("check {check} --no-causes --json -"))["causes"],
+        Value::Array(Vec::new())
+    );
     causes
 }
 
@@ -86,12 +88,12 @@ pub fn names(folder: &Folder, check: &str, kind: &str, with_command: bool) -> St
 #[track_caller]
 pub fn place(folder: &Folder, check: &str, shape: &str) -> String {
     assert_eq!(causes(folder, check), [Value::Null; 0]);
-    let run = folder.tcverify(&format!("check {check} --json - --html r.html"));
-    let places = run.expect(1).json()["places"].clone();
+    let places =
+        folder.differing(&format!("check {check} --json - --html r.html"))["places"].clone();
     assert_eq!(places.as_array().map(Vec::len), Some(1), "{places}");
     assert_eq!(places[0]["area"]["shape"], shape, "{places}");
     let sentence = places[0]["sentence"].as_str().unwrap().to_owned();
-    let page = String::from_utf8(folder.read("r.html")).unwrap();
+    let page = folder.text("r.html");
     assert!(page.contains(&sentence), "{sentence}");
     sentence
 }

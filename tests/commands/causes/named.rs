@@ -1,7 +1,7 @@
 //! Causes that others met and published have a name and a source; the same cause where nobody met it has none.
 
 use super::{causes, floats_of, names, save};
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 fn replay(folder: &Folder, product: &str, d: &str) {
     let words = format!("replay {product} -q -o {d}");
@@ -198,10 +198,7 @@ fn a_bias_after_rounding() {
     folder.tcverify(words).expect(0);
     let check = format!("{product} --bias bias.npy a.npy b.npy d.npy");
     let sentence = names(&folder, &check, "bias_after_rounding", false);
-    assert!(
-        sentence.contains("linear layers of vLLM and SGLang"),
-        "{sentence}"
-    );
+    sentence.says("linear layers of vLLM and SGLang");
 }
 
 /// Zeros with the signs of the sums are one cause, and no factor or function that makes zeros; a D with another number is not.
@@ -221,5 +218,5 @@ fn zeros_of_both_signs() {
     zeros[77] = 0x3f80_0000;
     save(&folder, "d.npy", [24, 16], &zeros);
     let text = folder.tcverify(&format!("check {check}")).expect(1).stdout;
-    assert!(!text.contains("every element of D is a zero"), "{text}");
+    text.lacks("every element of D is a zero");
 }

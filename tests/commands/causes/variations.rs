@@ -2,7 +2,7 @@
 //! layout, other scales, another conversion.
 
 use super::{causes, floats_of, folder, names, save};
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 /// D as this replay gives it.
 fn replay(folder: &Folder, product: &str, d: &str) {
@@ -82,7 +82,7 @@ fn tf32_for_fp32() {
     replay(&folder, "--arch ieee-fma --dtype fp32 a.npy b.npy", "d.npy");
     let check = "--arch a100 --dtype tf32 a.npy b.npy d.npy";
     let sentence = names(&folder, check, "precision", true);
-    assert!(sentence.contains("with all their bits"), "{sentence}");
+    sentence.says("with all their bits");
 }
 
 /// Other layouts of operands, k in another order, and D stored by columns.
@@ -137,19 +137,13 @@ fn operands_read_otherwise() {
     save16(&folder, "other.npy", [k, n], &columns);
     replay(&folder, "--arch a100 --dtype fp16 a.npy other.npy", "d.npy");
     let sentence = names(&folder, check, "operand_layout", false);
-    assert!(
-        sentence.starts_with("B's memory (64x32, row by row) was read column by column"),
-        "{sentence}"
-    );
+    sentence.begins("B's memory (64x32, row by row) was read column by column");
     replay(&folder, "--arch a100 --dtype fp16 a.npy b.npy", "good.npy");
     let good = floats_of(&folder, "good.npy");
     let across: Vec<u32> = (0..m * n).map(|i| good[i % m * n + i / m]).collect();
     save(&folder, "d.npy", [m, n], &across);
     let sentence = names(&folder, check, "operand_layout", false);
-    assert!(
-        sentence.starts_with("D's file holds the result column by column"),
-        "{sentence}"
-    );
+    sentence.begins("D's file holds the result column by column");
 }
 
 /// Scales of a kernel's blocks: left out, cut, those of the first block.
@@ -231,10 +225,7 @@ fn conversions_that_do_not_saturate() {
     folder.write("d.npy", d);
     let check = format!("{product} --d-dtype e4m3 a.npy b.npy d.npy");
     let sentence = names(&folder, &check, "conversion", false);
-    assert!(
-        sentence.contains("become NaN instead of saturating"),
-        "{sentence}"
-    );
+    sentence.says("become NaN instead of saturating");
 }
 
 /// ReLU and a second fault: both are told, each with what it explains.
@@ -295,10 +286,7 @@ fn numbers_of_an_epilogue() {
         replay(&folder, &product, "d.npy");
         let check = format!("{base} --schedule cutlass-sm80 --c c.npy a.npy b.npy d.npy");
         let sentence = names(&folder, &check, "alpha_beta", true);
-        assert!(
-            sentence.contains(&format!("C by {beta} (beta)")),
-            "{sentence}"
-        );
+        sentence.says(&format!("C by {beta} (beta)"));
     }
     let bias: Vec<u32> = (0..48)
         .map(|i| ((i * 29 % 31) as f32 * 0.173 - 2.1).to_bits())
@@ -313,5 +301,5 @@ fn numbers_of_an_epilogue() {
         "d.npy",
     );
     let sentence = names(&folder, &format!("{base} a.npy b.npy d.npy"), "bias", false);
-    assert!(sentence.contains("one number per column"), "{sentence}");
+    sentence.says("one number per column");
 }

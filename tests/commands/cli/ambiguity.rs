@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Npy, Says, floats, halves};
 
 /// Small integers, whose products and sums no arithmetic rounds, and their product in plain FP32.
 fn integers() -> Folder {
@@ -23,8 +23,7 @@ fn integers() -> Folder {
 }
 
 fn report(folder: &Folder, arguments: &str) -> Value {
-    let run = folder.tcverify(&format!("check {arguments} --json -"));
-    run.expect(0).json()
+    folder.json(&format!("check {arguments} --json -"))
 }
 
 /// A CPU computed it: no architecture can be told.
@@ -54,17 +53,14 @@ fn data_that_nothing_rounds_tell_nothing() {
         _ => 3,
     };
     assert!(same.iter().map(rank).is_sorted());
-    let run = folder
-        .tcverify("check --arch h100 --dtype fp16 a.npy b.npy d.npy --markdown r.md --html r.html");
-    let text = run.expect(0).stdout;
-    let pages = ["r.md", "r.html"].map(|name| String::from_utf8(folder.read(name)).unwrap());
+    let text = folder
+        .stdout("check --arch h100 --dtype fp16 a.npy b.npy d.npy --markdown r.md --html r.html");
+    let pages = ["r.md", "r.html"].map(|name| folder.text(name));
     for text in [text].iter().chain(&pages) {
-        for words in [
+        text.says_all([
             "Same bits from hopper wgmma, ",
             "; 8 other arithmetics in the catalogue for these operands differ.",
-        ] {
-            assert!(text.contains(words), "{text}");
-        }
+        ]);
     }
 }
 
@@ -89,7 +85,7 @@ fn data_that_everything_rounds_tell() {
         .tcverify(&format!("check {product} d.npy"))
         .expect(0)
         .stdout;
-    assert!(text.contains("Same bits from volta mma"), "{text}");
+    text.says("Same bits from volta mma");
     // What is said to be alike gives the same, and what is not does not.
     folder
         .tcverify("check --arch a100 --dtype fp16 generate:1:normal:64x256 generate:2:normal:256x64 d.npy -q")
@@ -117,8 +113,12 @@ fn where_it_is_said() {
     let last = d.len() - 1;
     d[last] ^= 1;
     folder.write("d.npy", d);
-    let run = folder.tcverify(&format!("check {product} --json -"));
-    assert_eq!(run.expect(1).json().get("ambiguity"), None);
+    assert_eq!(
+        folder
+            .differing(&format!("check {product} --json -"))
+            .get("ambiguity"),
+        None
+    );
 }
 
 /// A kernel's schedule stands around every other arithmetic, too.
@@ -158,9 +158,9 @@ fn units_that_share_an_arithmetic_are_all_named() {
             .expect(0)
             .stdout;
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("which share this arithmetic; "), "{text}");
+        text.says("which share this arithmetic; ");
         for unit in units {
-            assert!(text.contains(&format!("{unit} ")), "{text}");
+            text.says(&format!("{unit} "));
         }
         said.push((found["rule"]["model"]["sha256"].clone(), shared));
     }
@@ -195,6 +195,6 @@ fn elements_that_separate_are_looked_for() {
         .tcverify(&format!("check --arch h100 {product} d.npy"))
         .expect(0)
         .stdout;
-    assert!(!text.contains("give them, too"), "{text}");
+    text.lacks("give them, too");
     assert_eq!(text.contains("told apart"), !same.is_empty(), "{text}");
 }

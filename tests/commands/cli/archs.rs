@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 const NAMES: [&str; 24] = [
     "volta",
@@ -63,7 +63,7 @@ fn one_shows_its_rules_constants_and_sources() {
             assert!(text.contains(&format!("\n{name}: ")), "{name}: {text}");
             for rule in instruction["rules"].as_array().unwrap() {
                 let evidence = rule["evidence"].as_str().unwrap();
-                assert!(text.contains(&format!("[{evidence}]")), "{text}");
+                text.says(&format!("[{evidence}]"));
                 for constant in rule["step"].as_object().unwrap().keys() {
                     let shown = ["kind", "half"].contains(&constant.as_str());
                     assert!(shown || text.contains(constant), "{constant}: {text}");

@@ -1,6 +1,6 @@
 //! `check --d-digest`: a verdict without D.
 
-use crate::support::{Folder, Npy, floats, halves, sha256};
+use crate::support::{Folder, Npy, Says, floats, halves, sha256};
 
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -19,7 +19,7 @@ fn the_right_digest_is_identical() {
     let upper = digest.to_uppercase();
     for digest in [&digest, &upper, &format!("sha256:{digest}")] {
         let run = folder().tcverify(&format!("{CHECK} {digest}")).expect(0);
-        assert!(run.stdout.starts_with("IDENTICAL  "), "{run:?}");
+        run.begins("IDENTICAL  ");
         assert_eq!(run.stderr, "");
     }
 }
@@ -30,15 +30,14 @@ fn another_digest_is_different() {
     let run = folder()
         .tcverify(&format!("{CHECK} {digest} --digests"))
         .expect(1);
-    assert!(run.stdout.starts_with("DIFFERENT  "), "{run:?}");
+    run.begins("DIFFERENT  ");
     assert!(run.stdout.contains(&digest) && run.stdout.contains(&sha256(floats(&[D]))));
 }
 
 #[test]
 fn the_report_names_both_digests() {
     let digest = sha256("something else");
-    let run = folder().tcverify(&format!("{CHECK} {digest} --json -"));
-    let report = run.expect(1).json();
+    let report = folder().differing(&format!("{CHECK} {digest} --json -"));
     assert_eq!(report["verdict"], "different");
     assert_eq!(report["outcome"]["judged_by"], "digest");
     assert_eq!(report["outcome"]["expected_payload_sha256"], digest);
@@ -69,7 +68,7 @@ fn a_malformed_digest_is_refused() {
 fn it_does_not_go_with_d_or_with_policies() {
     let digest = sha256("");
     for rest in ["d.npy", "--nan any", "--zero any"] {
-        let run = folder().tcverify(&format!("{CHECK} {digest} {rest}"));
-        run.expect(2).mentions(&["exclude each other"]);
+        let run = folder().fails(&format!("{CHECK} {digest} {rest}"));
+        run.mentions(&["exclude each other"]);
     }
 }

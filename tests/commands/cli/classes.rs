@@ -34,10 +34,10 @@ fn comparison(rest: &str) -> Value {
     folder.save("a.npy", &Npy::new("<f2", &[CASES.len(), 1], le16(&a)));
     folder.save("b.npy", &Npy::new("<f2", &[1, 1], le16(&[ONE])));
     folder.save("d.npy", &Npy::new("<f4", &[CASES.len(), 1], le32(&d)));
-    let run = folder.tcverify(&format!(
+    folder.differing(&format!(
         "check --arch ampere --dtype fp16 a.npy b.npy d.npy --max-mismatches 99 --json - {rest}"
-    ));
-    run.expect(1).json()["outcome"]["comparison"].clone()
+    ))["outcome"]["comparison"]
+        .clone()
 }
 
 fn differing() -> impl Iterator<Item = (usize, (u16, u32, u32, &'static str))> {
@@ -140,8 +140,10 @@ fn of_equal_distances_the_first_is_the_largest() {
     let row = [0x3f80_0001, 0x3f7f_fffe, 0x3f80_0002];
     let given = le32(&[row, row].concat());
     folder.save("d.npy", &Npy::new("<f4", &[2, 3], given));
-    let run = folder.tcverify("check --arch ampere --dtype fp16 a.npy b.npy d.npy --json -");
-    let comparison = run.expect(1).json()["outcome"]["comparison"].clone();
+    let comparison =
+        folder.differing("check --arch ampere --dtype fp16 a.npy b.npy d.npy --json -")["outcome"]
+            ["comparison"]
+            .clone();
     assert_eq!(comparison["largest"], json!({"ulp": -2, "index": [0, 1]}));
     let histogram = json!([
         {"from": 1, "to": 1, "count": 2},

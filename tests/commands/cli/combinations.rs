@@ -1,6 +1,6 @@
 //! What an architecture does not have, and what it is said to have instead.
 
-use crate::support::{Folder, Npy, Run, halves};
+use crate::support::{Folder, Npy, Run, Says, halves};
 
 fn check(arguments: &str) -> Run {
     let folder = Folder::new();
@@ -20,7 +20,7 @@ fn lists(arguments: &str, first: &str, possible: &[&str]) {
     assert_eq!(lines.next(), Some(first));
     let lines: Vec<_> = lines.collect();
     for line in &lines {
-        assert!(line.starts_with("  "), "{line:?}");
+        line.begins("  ");
     }
     for wanted in possible {
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -97,7 +97,7 @@ fn an_unknown_architecture_has_a_nearest() {
     // Another number is another GPU.
     for name in ["h1000", "rtx4091", "NVIDIA L21"] {
         let run = Folder::new().words(["archs", name]);
-        assert!(!run.stderr.contains("did you mean"), "{}", run.stderr);
+        run.stderr.lacks("did you mean");
         run.refuses(&["give a GPU's target instead: sm_90", "gfx942"]);
     }
 }

@@ -46,8 +46,7 @@ fn as_a_format() {
     let folder = Folder::new();
     folder.save("x.npy", &Npy::new("<f4", &[2], floats(&[1.0, -2.5])));
     let payload = |rest: &str| {
-        let run = folder.tcverify(&format!("digest --json x.npy {rest}"));
-        run.expect(0).json()[0]["payload_sha256"].clone()
+        folder.json(&format!("digest --json x.npy {rest}"))[0]["payload_sha256"].clone()
     };
     assert_eq!(payload("--dtype fp16"), sha256(halves(&[1.0, -2.5])));
     assert_eq!(payload("--dtype bf16"), sha256(le16(&[0x3f80, 0xc020])));
@@ -68,8 +67,7 @@ fn of_scalars_vectors_and_empty_arrays() {
     folder.save("scalar.npy", &Npy::new("<f4", &[], floats(&[1.0])));
     folder.save("vector.npy", &Npy::fortran(">f4", &[2], vec![0; 8]));
     folder.save("empty.npy", &Npy::new("<f4", &[0, 3], vec![]));
-    let run = folder.tcverify("digest scalar.npy vector.npy empty.npy");
-    let text = run.expect(0).stdout;
+    let text = folder.stdout("digest scalar.npy vector.npy empty.npy");
     for line in [
         "scalar.npy  <f4 scalar".to_owned(),
         "vector.npy  >f4 2".to_owned(),

@@ -1,6 +1,6 @@
 //! Manual pages.
 
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 #[test]
 fn a_page_for_every_command() {
@@ -70,15 +70,12 @@ fn every_page_has_examples_and_an_exit_status() {
         count += 1;
     }
     assert!(count > 20, "{count}");
-    let page = |name: &str| String::from_utf8(folder.read(&format!("man1/{name}.1"))).unwrap();
+    let page = |name: &str| folder.text(&format!("man1/{name}.1"));
     let check = page("tcverify-check");
     let (_, synopsis) = check.split_once(".SH SYNOPSIS\n").unwrap();
     let synopsis = synopsis.split("\n.SH ").next().unwrap();
-    assert!(
-        synopsis.contains("tcverify check [OPTIONS] <A.npy> <B.npy> [D.npy]"),
-        "{synopsis}"
-    );
-    assert!(!synopsis.contains("nan"), "{synopsis}");
+    synopsis.says("tcverify check [OPTIONS] <A.npy> <B.npy> [D.npy]");
+    synopsis.lacks("nan");
     assert!(page("tcverify-check").contains("0 identical, 1 different, 2 anything else"));
     assert!(page("tcverify-check-op").contains("rms_norm"));
     assert!(page("tcverify-commit-verify").contains("1 differs from the commitment"));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Npy, Says, floats, halves};
 
 const REPLAY: &str =
     "replay --arch ampere --dtype fp16 generate:1:normal:24x40 generate:2:normal:40x16 -o d.npy";
@@ -71,17 +71,15 @@ fn suggestions_are_of_the_same_kind() {
 fn a_family_of_formats_says_which() {
     let tip = |words: &str| Folder::new().tcverify(words).expect(2).stderr;
     let fp8 = tip("check --arch h100 --dtype fp8 a b d");
-    assert!(fp8.contains("tip: fp8 is ambiguous: e4m3 or e5m2"), "{fp8}");
-    assert!(!fp8.contains("fp64'"), "{fp8}");
+    fp8.says("tip: fp8 is ambiguous: e4m3 or e5m2");
+    fp8.lacks("fp64'");
     let fp6 = tip("check --arch b200 --dtype FP6 a b d");
-    assert!(fp6.contains("tip: FP6 is ambiguous: e3m2 or e2m3"), "{fp6}");
+    fp6.says("tip: FP6 is ambiguous: e3m2 or e2m3");
     let slip = tip("check --arch h100 --dtype fp17 a b d");
-    assert!(slip.contains("'fp16'"), "{slip}");
+    slip.says("'fp16'");
     let none = tip("check --arch h100 --dtype nonsense a b d");
-    assert!(
-        !none.contains("tip:") && none.contains("possible values: fp16"),
-        "{none}"
-    );
+    none.lacks("tip:");
+    none.says("possible values: fp16");
 }
 
 #[test]
@@ -98,14 +96,10 @@ fn without_d_its_digest_is_offered() {
 fn auto_asks_identify_and_says_so() {
     let folder = folder();
     let check = format!("check --arch auto {OPERANDS} d.npy");
-    let run = folder.tcverify(&format!(
+    let text = folder.stdout(&format!(
         "{check} --json r.json --junit r.xml --markdown r.md --html r.html --github"
     ));
-    let text = run.expect(0).stdout;
-    assert!(
-        text.starts_with("IDENTICAL, model chosen to fit D  "),
-        "{text}"
-    );
+    text.begins("IDENTICAL, model chosen to fit D  ");
     let said = "no unit was named (--arch auto): &#39;identify&#39; tested";
     for (form, said) in [
         ("r.xml", "no unit was named (--arch auto)"),
@@ -113,14 +107,11 @@ fn auto_asks_identify_and_says_so() {
         ("r.html", said),
         ("r.html", "Identical, model chosen to fit D"),
     ] {
-        let form = String::from_utf8(folder.read(form)).unwrap();
+        let form = folder.text(form);
         assert!(form.contains(said), "{form}");
     }
-    assert!(
-        text.contains("::notice title=tcverify%3A identical%2C model chosen to fit d"),
-        "{text}"
-    );
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    text.says("::notice title=tcverify%3A identical%2C model chosen to fit d");
+    let report: Value = folder.document("r.json");
     // Of three that compute alike, the one that is known best.
     assert_eq!(report["rule"]["model"]["architecture"], "ampere");
     let fits = report["rule"]["chosen"]["fits"].as_array().unwrap();
@@ -137,10 +128,8 @@ fn auto_asks_identify_and_says_so() {
     let again = folder
         .tcverify(again.strip_prefix("tcverify ").unwrap())
         .expect(0);
-    assert!(
-        !again.stdout.contains("chosen") && !again.stdout.contains("auto"),
-        "{again:?}"
-    );
+    again.lacks("chosen");
+    again.lacks("auto");
 }
 
 #[test]
@@ -151,7 +140,7 @@ fn auto_gives_no_verdict_where_nothing_fits() {
     folder.save("d.npy", &Npy::new("<f4", &[24, 16], floats(&d)));
     let check = format!("check --arch auto {OPERANDS} d.npy --json r.json");
     let run = folder.tcverify(&check).expect(1);
-    assert!(run.stderr.starts_with("different: none of the "), "{run:?}");
+    run.stderr.begins("different: none of the ");
     assert_eq!(
         (run.stdout.as_str(), folder.names()),
         ("", vec!["d.npy".to_owned()])

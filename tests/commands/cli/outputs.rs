@@ -31,9 +31,9 @@ fn quiet_prints_nothing() {
 fn json_in_a_file_goes_with_the_text() {
     let folder = folder(3);
     let text = folder.tcverify(CHECK).expect(1).stdout;
-    let run = folder.tcverify(&format!("{CHECK} --json report.json"));
-    assert_eq!(run.expect(1).stdout, text);
-    let file = String::from_utf8(folder.read("report.json")).unwrap();
+    let run = folder.differs(&format!("{CHECK} --json report.json"));
+    assert_eq!(run.stdout, text);
+    let file = folder.text("report.json");
     let run = folder.tcverify(&format!("{CHECK} --json -")).expect(1);
     assert_eq!(run.stdout, file);
     assert_eq!(folder.names(), ["a.npy", "b.npy", "d.npy", "report.json"]);
@@ -42,8 +42,8 @@ fn json_in_a_file_goes_with_the_text() {
 #[test]
 fn json_and_quiet() {
     let folder = folder(3);
-    let run = folder.tcverify(&format!("{CHECK} -q --json report.json"));
-    assert_eq!(run.expect(1).stdout, "");
+    let run = folder.differs(&format!("{CHECK} -q --json report.json"));
+    assert_eq!(run.stdout, "");
     assert!(!folder.read("report.json").is_empty());
     // Asked for on standard output, it is not withheld.
     let run = folder.tcverify(&format!("{CHECK} -q --json -")).expect(1);
@@ -57,7 +57,7 @@ fn a_report_replaces_an_older_one() {
     folder
         .tcverify(&format!("{CHECK} -q --json report.json"))
         .expect(0);
-    let report: serde_json::Value = serde_json::from_slice(&folder.read("report.json")).unwrap();
+    let report: serde_json::Value = folder.document("report.json");
     assert_eq!(report["verdict"], "identical");
 }
 
@@ -92,8 +92,7 @@ fn mismatches_are_listed_up_to_a_limit() {
             "" => String::new(),
             n => format!("--max-mismatches {n}"),
         };
-        let run = folder.tcverify(&format!("{CHECK} {option} --json -"));
-        let report = run.expect(1).json();
+        let report = folder.differing(&format!("{CHECK} {option} --json -"));
         let comparison = &report["outcome"]["comparison"];
         let first = comparison["first"].as_array().unwrap();
         assert_eq!(first.len(), listed);
@@ -154,8 +153,8 @@ fn colours_on_demand_but_never_in_json() {
 #[test]
 fn json_through_a_device_or_a_pipe() {
     let folder = folder(3);
-    let run = folder.tcverify(&format!("{CHECK} --json -"));
-    let expected = run.expect(1).stdout;
+    let run = folder.differs(&format!("{CHECK} --json -"));
+    let expected = run.stdout;
     std::os::unix::fs::symlink("/proc/self/fd/1", folder.path("stdout")).unwrap();
     let run = folder.child(&format!("{CHECK} -q --json stdout"));
     assert_eq!(run.expect(1).stdout, expected);

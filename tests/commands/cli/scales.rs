@@ -1,6 +1,6 @@
 //! Scales, integers and C of another format, on the command line.
 
-use crate::support::{Folder, Npy, floats};
+use crate::support::{Folder, Npy, Says, floats};
 
 fn bytes(shape: &[usize], codes: &[u8]) -> Npy {
     Npy::new("|u1", shape, codes.to_vec())
@@ -36,10 +36,9 @@ fn scales_multiply() {
         let folder = folder(scales);
         folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[d])));
         for arch in ["b200", "rtx5090"] {
-            let run = folder.tcverify(&format!(
+            let report = folder.json(&format!(
                 "check --arch {arch} {options} {SCALES} d.npy --json -"
             ));
-            let report = run.expect(0).json();
             assert!(report["inputs"]["scale_b"]["payload_sha256"].is_string());
             assert!(report["rule"]["model"]["arithmetic"]["scale"]["block"].is_number());
         }
@@ -55,14 +54,10 @@ fn scales_multiply() {
 fn the_text_names_the_scales() {
     let folder = folder([0x3c, 0x40]);
     folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[9.0])));
-    let run = folder.tcverify(&format!(
+    let text = folder.stdout(&format!(
         "check --arch b200 --dtype e2m1 --scale-dtype ue4m3 {SCALES} d.npy"
     ));
-    let text = run.expect(0).stdout;
-    assert!(
-        text.contains("e2m1*e2m1, scales ue4m3 per 16 -> fp32"),
-        "{text}"
-    );
+    text.says("e2m1*e2m1, scales ue4m3 per 16 -> fp32");
 }
 
 #[test]
@@ -82,17 +77,14 @@ fn what_scales_need_is_said() {
             "--scale-dtype",
         ],
     );
-    let run = folder.tcverify(&format!(
+    let text = folder.stderr(&format!(
         "replay --arch b200 --dtype fp16 {SCALES} -o d.npy"
     ));
-    let text = run.expect(2).stderr;
-    for words in [
+    text.says_all([
         "fp16*fp16 with scales",
         "tcgen05-mxf4 ",
         "scales ue8m0 per 32",
-    ] {
-        assert!(text.contains(words), "{text}");
-    }
+    ]);
     refuses(
         "--dtype e2m1 --scale-dtype ue4m3 a.npy b.npy",
         &["--scale-dtype", "--scale-a"],
@@ -109,7 +101,7 @@ fn one_scale_file_alone_is_a_mistake_of_usage() {
     let run = folder([127, 127])
         .tcverify("replay --arch b200 --dtype e4m3 --scale-a sa.npy a.npy b.npy -o d.npy");
     let run = run.expect(2);
-    assert!(run.stderr.contains("--scale-b"), "{}", run.stderr);
+    run.stderr.says("--scale-b");
 }
 
 #[test]
@@ -152,7 +144,7 @@ fn integers_of_any_width_are_numbers() {
     };
     check("", 0);
     let text = check("--instruction mma-satfinite", 1);
-    assert!(text.contains("2147483647"), "{text}");
+    text.says("2147483647");
 
     folder.save("a.npy", &Npy::new("<i8", &[1, 2], long(&[-129, 3])));
     folder
@@ -244,7 +236,7 @@ fn volta_with_c_and_d_of_two_formats() {
         .refuses(&["c", "fp16 cannot represent"]);
     let mixed = check("--arch volta --acc f16 --c-dtype f32 --c odd.npy a.npy b.npy d16.npy");
     let mixed = mixed.expect(2).stderr;
-    assert!(mixed.contains("fp16 accumulation and C of fp32"), "{mixed}");
+    mixed.says("fp16 accumulation and C of fp32");
 }
 
 /// Checkpoints store scales without a sign as E4M3: the same numbers are read, and a negative one is none of them.
@@ -268,7 +260,7 @@ fn scales_without_a_sign_may_be_stored_as_e4m3() {
     let check = format!("check {format} --scale-a sa.bin#16x4:e4m3 a.npy b.npy d.npy");
     folder.write("sa.bin", &scales[start..]);
     let run = folder.tcverify(&check).expect(0);
-    assert!(run.stdout.starts_with("IDENTICAL"), "{}", run.stdout);
+    run.begins("IDENTICAL");
     scales[start + 5] = 0xb8;
     folder.write("sa.bin", &scales[start..]);
     let run = folder.tcverify(&check).expect(2);

@@ -1,6 +1,6 @@
 //! What a person sees in a terminal: its columns, one line, colours.
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Npy, Says, floats, halves};
 
 /// 64 x 48 ones in a column times a row; one element of D is another number.
 fn folder() -> Folder {
@@ -66,7 +66,7 @@ fn no_sentence_is_wider_than_the_terminal() {
         Some("            hardware")
     );
     assert_eq!(whole.lines().filter(|line| line.contains("##")).count(), 2);
-    assert!(whole.contains("evidence  captured: reproduces results captured on real hardware\n"));
+    whole.says("evidence  captured: reproduces results captured on real hardware\n");
     // No width is none.
     for columns in ["0", "", "many"] {
         assert_eq!(
@@ -119,13 +119,12 @@ fn brief_is_one_line() {
     );
     // A part says that it is one.
     let part = brief("good.npy --rows 0..8", 0);
-    assert!(
-        part.starts_with("IDENTICAL IN PART, 12.5 % of D compared  "),
-        "{part}"
-    );
+    part.begins("IDENTICAL IN PART, 12.5 % of D compared  ");
     // Another report takes the place of the line, as of the text.
-    let run = folder.tcverify(&format!("{CHECK} --brief --json - good.npy"));
-    assert_eq!(run.expect(0).json()["verdict"], "identical");
+    assert_eq!(
+        folder.json(&format!("{CHECK} --brief --json - good.npy"))["verdict"],
+        "identical"
+    );
     folder
         .tcverify(&format!("{CHECK} --brief --quiet good.npy"))
         .expect(2)
@@ -156,8 +155,9 @@ fn colours_as_they_are_wanted() {
         .mentions(&["always", "never"]);
     // What is wrong with the words themselves, too.
     let wrong = |colour: &str| {
-        let run = folder.tcverify(&format!("check --color {colour} --wrong"));
-        run.expect(2).stderr.contains("\u{1b}[")
+        folder
+            .stderr(&format!("check --color {colour} --wrong"))
+            .contains("\u{1b}[")
     };
     assert!(wrong("always") && !wrong("never"));
 }

@@ -1,6 +1,6 @@
 //! Words that are no command line, and those that ask for help.
 
-use crate::support::{Folder, Npy, halves};
+use crate::support::{Folder, Npy, Says, halves};
 
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -159,17 +159,15 @@ fn short_help_fits_a_screen() {
     }
     assert!(seen > 55, "{seen}");
     let first = help(&["check"]);
-    for option in [
+    first.says_all([
         "--arch",
         "--dtype",
         "--c ",
         "--transpose-b",
         "--schedule",
         "--json",
-    ] {
-        assert!(first.contains(option), "{option}: {first}");
-    }
-    assert!(!first.contains("--ttnn"), "{first}");
+    ]);
+    first.lacks("--ttnn");
 }
 
 /// Groups of options: what the command is about first, what few need last.
@@ -214,7 +212,7 @@ fn help_names_every_option_and_the_exit_codes() {
     ] {
         assert!(help.contains(&format!("{option} ")) || help.contains(&format!("{option}\n")));
     }
-    assert!(help.contains("Exit codes: 0 identical, 1 different, 2 anything else."));
+    help.says("Exit codes: 0 identical, 1 different, 2 anything else.");
 }
 
 #[test]
@@ -327,10 +325,7 @@ fn rare_settings() {
         ("--in0-block-w=2", "in0_block_w"),
     ] {
         let error = replay(option).expect(2).stderr;
-        assert!(
-            error.contains(&format!("as --set {field}=VALUE")),
-            "{error}"
-        );
+        error.says(&format!("as --set {field}=VALUE"));
     }
     // Every one is a field, in help and without an option of its own.
     let help = folder.tcverify("check --help").expect(0).stdout;

@@ -1,6 +1,6 @@
 //! Identical, different, and what the text says of either.
 
-use crate::support::{Folder, Npy, Run, fixture, floats, halves};
+use crate::support::{Folder, Npy, Run, Says, fixture, floats, halves};
 
 fn check_fixture(name: &str, arch: &str, rest: &str) -> Run {
     let at = fixture(name);
@@ -34,7 +34,7 @@ fn every_worked_example_is_identical() {
 #[test]
 fn another_generation_is_different() {
     let run = check_fixture("ampere-mma-fp16-f32", "volta", "--dtype fp16").expect(1);
-    assert!(run.stdout.starts_with("DIFFERENT  "), "{run:?}");
+    run.begins("DIFFERENT  ");
     assert_eq!(run.stderr, "");
 }
 
@@ -69,8 +69,8 @@ fn one_of_four_differs() -> Folder {
 #[test]
 fn the_text_says_what_differs_and_where() {
     let folder = one_of_four_differs();
-    let run = folder.tcverify("check --arch ampere --dtype fp16 a.npy b.npy d.npy");
-    let text = run.expect(1).stdout;
+    let run = folder.differs("check --arch ampere --dtype fp16 a.npy b.npy d.npy");
+    let text = run.stdout;
     for line in [
         "DIFFERENT  1 of 4 elements of D differ (25 %)",
         "  model     ampere mma, fp16*fp16 -> fp32",
@@ -132,10 +132,7 @@ fn refuted_hypotheses_are_listed_on_request() {
             .to_owned()
     };
     let counted = line(&short.stdout);
-    assert!(
-        counted.contains("hypotheses tried gives this D"),
-        "{counted}"
-    );
+    counted.says("hypotheses tried gives this D");
     assert!(counted.ends_with("(--verbose lists them)"), "{counted}");
     assert!(counted.len() < 100, "{counted}");
     let all = line(
@@ -144,10 +141,7 @@ fn refuted_hypotheses_are_listed_on_request() {
             .expect(1)
             .stdout,
     );
-    assert!(
-        all.contains("none of the hypotheses tried gives this D: "),
-        "{all}"
-    );
+    all.says("none of the hypotheses tried gives this D: ");
     assert!(all.len() > 2 * counted.len(), "{all}");
 }
 
@@ -177,10 +171,10 @@ fn every_label_of_the_text_is_apart_from_what_follows() {
     let folder = one_of_four_differs();
     let digest = "0".repeat(64);
     for rest in ["d.npy".to_owned(), format!("--d-digest {digest}")] {
-        let run = folder.tcverify(&format!(
+        let run = folder.differs(&format!(
             "check --arch ampere --dtype fp16 a.npy b.npy {rest}"
         ));
-        for line in run.expect(1).stdout.lines() {
+        for line in run.stdout.lines() {
             let words = line.split_whitespace();
             let widest = words.filter(|word| word.len() > 64).count();
             assert_eq!(widest, 0, "a digest runs into its label: {line}");

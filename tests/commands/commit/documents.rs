@@ -113,7 +113,7 @@ fn files_that_are_no_commitment() {
         });
         malformed(&folder, &["missing field", field]);
     }
-    let twice = String::from_utf8(folder.read("c.json")).unwrap();
+    let twice = folder.text("c.json");
     folder.write("x.json", twice.replacen('{', "{\"schema\": \"\",", 1));
     malformed(&folder, &["duplicate field `schema`"]);
     let verify = "commit verify --commitment missing.json good.json";

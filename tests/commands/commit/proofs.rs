@@ -31,8 +31,8 @@ fn refused(folder: &Folder, change: impl FnOnce(&mut Value), words: &[&str]) {
 #[test]
 fn blocks_are_proven_with_and_without_their_rows() {
     let folder = proven();
-    let proof: Value = serde_json::from_slice(&folder.read("p.json")).unwrap();
-    let commitment: Value = serde_json::from_slice(&folder.read("c.json")).unwrap();
+    let proof: Value = folder.document("p.json");
+    let commitment: Value = folder.document("c.json");
     assert_eq!(proof["schema"], "tcverify.proof/1");
     assert_eq!(proof["root"], commitment["d"]["root"]);
     let blocks = proof["blocks"].as_array().unwrap();
@@ -254,13 +254,13 @@ fn a_proof_for_another_tree_proves_nothing() {
         .expect(0);
     different(verify(&folder, "q.json"), &["it is for the root"]);
     edit(&folder, "q.json", "x.json", |proof| {
-        let commitment: Value = serde_json::from_slice(&folder.read("c.json")).unwrap();
+        let commitment: Value = folder.document("c.json");
         proof["root"] = commitment["d"]["root"].clone();
     });
     different(verify(&folder, "x.json"), &["proves nothing", "block 1"]);
 
     // Four blocks: the upper two hashes of the tree look like a tree of two blocks, of six rows each.
-    let proof: Value = serde_json::from_slice(&folder.read("p.json")).unwrap();
+    let proof: Value = folder.document("p.json");
     let hash = |value: &Value| Hash::parse(value.as_str().unwrap()).unwrap();
     let (leaf, path) = (
         hash(&proof["blocks"][0]["leaf"]),

@@ -1,7 +1,7 @@
 //! Formats, shapes, options and forms.
 
 use super::{compare, made, says};
-use crate::support::{Folder, Npy, floats};
+use crate::support::{Folder, Npy, Says, floats};
 use serde_json::Value;
 
 fn folder() -> Folder {
@@ -96,7 +96,7 @@ fn distances_of_nans() {
     save("nans.npy", &|i| if i == 0 { next } else { f32::NAN });
     save("next.npy", &|i| if i == 0 { f32::NAN } else { next });
     let (text, _) = compare(&folder, "ones.npy nans.npy", 1);
-    assert!(!text.stdout.contains("half of them"), "{text:?}");
+    text.lacks("half of them");
     let (text, _) = compare(&folder, "ones.npy next.npy", 1);
     says(&text, &["half of them by 1 ulp or less"]);
 }
@@ -205,7 +205,7 @@ fn every_form_says_it() {
         .tcverify(&format!("compare {words} --quiet"))
         .expect(1);
     for name in ["page.html", "r.xml", "r.md"] {
-        let text = String::from_utf8(folder.read(name)).unwrap();
+        let text = folder.text(name);
         for words in [
             "both explained",
             "the same order of additions, but different units",
@@ -216,13 +216,13 @@ fn every_form_says_it() {
         }
         assert!(!text.contains("reproduced"), "{name} speaks of a replay");
     }
-    let markdown = String::from_utf8(folder.read("r.md")).unwrap();
+    let markdown = folder.text("r.md");
     // Each command stands in a block of its own.
     for command in ["tcverify check ", "tcverify explain "] {
         let blocks = markdown.matches(&format!("```sh\n{command}")).count();
         assert_eq!(blocks, 2, "{markdown}");
     }
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    let page = folder.text("page.html");
     for side in ["left", "right"] {
         for words in [
             format!("To replay the {side} result:"),
@@ -236,11 +236,11 @@ fn every_form_says_it() {
             "{markdown}"
         );
     }
-    assert!(page.contains("<title>fp32.npy = other.npy: Different, both explained - "));
+    page.says("<title>fp32.npy = other.npy: Different, both explained - ");
     let brief = folder
         .tcverify("compare --brief fp32.npy other.npy")
         .expect(1);
-    assert!(brief.stdout.starts_with("DIFFERENT  "), "{}", brief.stdout);
+    brief.begins("DIFFERENT  ");
     assert!(brief.stdout.ends_with("in fp32\n"), "{}", brief.stdout);
 }
 

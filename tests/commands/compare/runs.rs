@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{compare, made, says};
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 /// Products that another unit or order gives, an operation between them, and what reads its result.
 fn two_runs() -> Folder {
@@ -182,14 +182,14 @@ fn bytes_alone_do_not_make_results_equal() {
         ("format.npy", "left holds fp32, right holds int32"),
     ] {
         run("other.json", "x.npy", other);
-        let found = folder.tcverify("compare one.json other.json --json -");
-        let said = found.expect(2).stdout;
-        assert!(said.contains("\"result\": \"unknown\""), "{said}");
+        let found = folder.fails("compare one.json other.json --json -");
+        let said = found.stdout;
+        said.says("\"result\": \"unknown\"");
         assert!(said.contains(reason), "{said}");
     }
-    let found = folder.tcverify("compare empty.json empty.json --json -");
-    let said = found.expect(2).stdout;
-    assert!(said.contains("it has no elements to compare"), "{said}");
+    let found = folder.fails("compare empty.json empty.json --json -");
+    let said = found.stdout;
+    said.says("it has no elements to compare");
     // An operand of another shape is another operand.
     let x = folder.read("x.npy");
     let elements = x[x.len() - 2 * 16 * 512..].to_vec();
@@ -232,11 +232,7 @@ fn missed_products_are_no_equality() {
     let found = folder
         .tcverify("compare run1.json partial.json --json -")
         .expect(2);
-    assert!(
-        found.stdout.contains("\"verdict\": \"incomplete\""),
-        "{}",
-        found.stdout
-    );
+    found.says("\"verdict\": \"incomplete\"");
 }
 
 /// A norm that two libraries compute in their own ways: the variants are named.
@@ -333,8 +329,7 @@ fn words_of_libraries_are_compared_first() {
     let one = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT";
     let other = "nvjet_tst_128x64_64x6_2x1_v_bz_TNT";
     let words = format!("q.npy q2.npy x.npy w.npy --kernel1 {one} --kernel2 {other}");
-    let run = folder.tcverify(&format!("compare {words} --arch h100 --json -"));
-    let found = run.expect(1).json();
+    let found = folder.differing(&format!("compare {words} --arch h100 --json -"));
     assert_eq!(
         found["kernels"]["differing"],
         json!([]),
@@ -343,8 +338,7 @@ fn words_of_libraries_are_compared_first() {
     );
     let split = "nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT";
     let words = format!("q.npy q2.npy x.npy w.npy --kernel1 {one} --kernel2 {split}");
-    let run = folder.tcverify(&format!("compare {words} --arch h100 --json -"));
-    let found = run.expect(1).json();
+    let found = folder.differing(&format!("compare {words} --arch h100 --json -"));
     let kernels = &found["kernels"];
     let differs = !kernels["differing"].as_array().unwrap().is_empty();
     assert!(differs || !kernels["undecided"].is_null(), "{kernels}");

@@ -14,7 +14,7 @@ use tcverify::role::Role;
 
 use super::write::{Member, safetensors, zip};
 use super::{npy, refused};
-use crate::support::{Folder, Npy, say, sha256};
+use crate::support::{Folder, Npy, Says, say, sha256};
 
 fn files(max_bytes: u64) -> Files {
     Files::new(Privacy::Auto, Limits { max_bytes })
@@ -141,7 +141,7 @@ fn what_inflates_beyond_the_limit_is_refused_before_it_does() {
     let error = small.source(&path).unwrap_err();
     assert_eq!(error.fault.kind, FaultKind::Memory);
     let said = error.to_string();
-    assert!(said.contains("x.npz#a: needs 4194"), "{said}");
+    said.says("x.npz#a: needs 4194");
     // And one that fits is read.
     let source = files(8 << 20).source(&path).unwrap();
     assert_eq!(source.tensor(Format::Uint8).unwrap().len(), 4 << 20);

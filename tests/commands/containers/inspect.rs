@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::npy;
 use super::write::{Member, safetensors, zip};
-use crate::support::{Folder, Npy, le16, le32, sha256};
+use crate::support::{Folder, Npy, Says, le16, le32, sha256};
 
 #[test]
 fn everything_is_counted() {
@@ -50,7 +50,7 @@ fn all_arrays_or_the_one_named() {
     assert_eq!(lines.len(), 5);
     let text = folder.tcverify("inspect x.npz#a").expect(0).stdout;
     assert_eq!(text.lines().count(), 4);
-    assert!(text.starts_with("x.npz#a\n"), "{text}");
+    text.begins("x.npz#a\n");
 }
 
 #[test]
@@ -59,8 +59,7 @@ fn elements_of_no_known_format_are_hashed_and_not_counted() {
     let values = le32(&[0x3f80_0000, 0xffc0_0000]);
     folder.save("x.npy", &Npy::new("<u4", &[2], values.clone()));
     let array = |arguments: &str| {
-        let run = folder.tcverify(&format!("inspect --json {arguments}"));
-        run.expect(0).json()["files"][0]["arrays"][0].clone()
+        folder.json(&format!("inspect --json {arguments}"))["files"][0]["arrays"][0].clone()
     };
     let unknown = array("x.npy");
     assert_eq!(unknown["format"], json!(null));
@@ -91,11 +90,7 @@ fn what_cannot_be_read_is_said_and_is_no_success() {
     ]);
     folder.write("x.safetensors", model);
     let run = folder.tcverify("inspect x.safetensors").expect(2);
-    assert!(
-        run.stdout
-            .contains("\n  mask   not read: its elements are BOOL"),
-        "{run:?}"
-    );
+    run.says("\n  mask   not read: its elements are BOOL");
     assert!(run.stdout.contains(&sha256([0; 4])), "{run:?}");
     let run = run.mentions(&["one array was not read"]);
     assert_eq!(run.stderr.lines().count(), 1);
@@ -104,7 +99,7 @@ fn what_cannot_be_read_is_said_and_is_no_success() {
         .expect(2)
         .json();
     let error = json["files"][0]["arrays"][1]["error"].as_str().unwrap();
-    assert!(error.starts_with("its elements are BOOL"), "{error}");
+    error.begins("its elements are BOOL");
     folder
         .tcverify("inspect x.safetensors#mask")
         .refuses(&["x.safetensors#mask", "BOOL"]);
@@ -131,10 +126,10 @@ fn counts_do_not_depend_on_threads_or_layout() {
     folder.save("f.npy", &Npy::fortran("<f4", &[400, 500], le32(&turned)));
     folder.save("v.npy", &Npy::new("<V2", &[400_000], bytes));
     let run = |threads: &str| {
-        let run = folder.tcverify(&format!(
+        folder.json(&format!(
             "--threads {threads} inspect --json c.npy f.npy v.npy"
-        ));
-        run.expect(0).json()["files"].clone()
+        ))["files"]
+            .clone()
     };
     let one = run("1");
     assert_eq!(one, run("7"));

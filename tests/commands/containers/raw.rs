@@ -1,6 +1,6 @@
 //! Raw dumps, of which the path says everything; and files of other kinds, which are named.
 
-use crate::support::{Folder, Npy, halves};
+use crate::support::{Folder, Npy, Says, halves};
 
 /// `a.bin` (4x32) and `b.bin` (32x8) of FP16, the same as `.npy`, and their product on an H100 in both forms.
 fn dumps() -> Folder {
@@ -30,7 +30,7 @@ fn a_raw_dump_is_an_array() {
     let [a, b, d] = SAME;
     let of = |a: &str, b: &str, d: &str| folder.tcverify(&format!("check --arch h100 {a} {b} {d}"));
     let run = of(a, b, d).expect(0);
-    assert!(run.stdout.starts_with("IDENTICAL"), "{}", run.stdout);
+    run.begins("IDENTICAL");
     // The same arrays as files that say what they hold, and the digest of the same elements.
     of("--dtype fp16 a.npy", b, "d.npy").expect(0);
     let digest = |array: &str| folder.tcverify(&format!("digest {array}")).expect(0).stdout;
@@ -41,7 +41,7 @@ fn a_raw_dump_is_an_array() {
     wrong[5] ^= 1;
     folder.write("wrong.bin", &wrong);
     let run = of(a, b, "wrong.bin#4x8:fp32").expect(1);
-    assert!(run.stdout.contains("wrong.bin#4x8:fp32"), "{}", run.stdout);
+    run.says("wrong.bin#4x8:fp32");
     // As columns, and behind other bytes.
     let columns: Vec<u8> = (0..32 * 4 * 2)
         .map(|i| folder.read("a.bin")[((i / 2 % 4) * 32 + i / 8) * 2 + i % 2])
@@ -74,7 +74,7 @@ fn a_raw_dump_is_an_array() {
     folder.write("cases.json", case);
     folder.tcverify("batch cases.json").expect(0);
     let run = folder.tcverify(&format!("inspect {a}")).expect(0);
-    assert!(run.stdout.contains("4x32"), "{}", run.stdout);
+    run.says("4x32");
 }
 
 #[test]

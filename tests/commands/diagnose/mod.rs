@@ -74,7 +74,7 @@ pub fn causes(folder: &Folder, check: &str) -> Vec<Value> {
     let run = folder
         .tcverify(&format!("check {check} --json r.json"))
         .expect(1);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let report: Value = folder.document("r.json");
     let causes = report["causes"].as_array().expect("an array").clone();
     for cause in &causes {
         assert!(run.stdout.contains(cause["sentence"].as_str().unwrap()));
@@ -96,7 +96,7 @@ pub fn places(folder: &Folder, check: &str) -> Vec<Value> {
     let run = folder
         .tcverify(&format!("check {check} --json r.json"))
         .expect(1);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let report: Value = folder.document("r.json");
     let places = report["places"].as_array().cloned().unwrap_or_default();
     for place in &places {
         assert!(run.stdout.contains(place["sentence"].as_str().unwrap()));

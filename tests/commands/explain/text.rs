@@ -1,5 +1,7 @@
 //! What people read.
 
+use crate::support::Says;
+
 use super::asked::{Element, choice, text};
 use tcverify::explain::Wish;
 use tcverify::num::Format;
@@ -38,7 +40,7 @@ fn sixteen_products_in_full() {
     }
     // Zero products take one line, not one each.
     assert!(lines.len() < 45, "{} lines", lines.len());
-    assert!(!shown.contains("k 3  0x0000"), "{shown}");
+    shown.lacks("k 3  0x0000");
 }
 
 /// A long chain stays readable, and every step can be asked for.
@@ -63,10 +65,10 @@ fn a_long_chain_is_folded() {
         assert!(shown.contains(words), "{words:?} is not in\n{shown}");
     }
     let asked = text(&element.explain(&hopper, None, Wish::These([7].into())));
-    assert!(asked.contains("step 7 of 256, k 96 to 111"), "{asked}");
+    asked.says("step 7 of 256, k 96 to 111");
     let all = text(&element.explain(&hopper, None, Wish::All));
     assert_eq!(all.matches("\nstep ").count(), 256);
-    assert!(!all.contains("\nsteps "));
+    all.lacks("\nsteps ");
 }
 
 #[test]
@@ -78,11 +80,8 @@ fn a_wrong_d_comes_with_what_would_give_it() {
         .first(8, &ampere.arithmetic)
         .replay(&ampere.arithmetic);
     let shown = text(&element.explain(&ampere, Some((Format::Fp32, early)), Wish::default()));
-    assert!(shown.starts_with("DIFFERENT  D[0, 0]"), "{shown}");
-    assert!(
-        shown.contains("the chain stopped after 2 to 8 of 16 products: k 8 and later are missing"),
-        "{shown}"
-    );
+    shown.begins("DIFFERENT  D[0, 0]");
+    shown.says("the chain stopped after 2 to 8 of 16 products: k 8 and later are missing");
 }
 
 /// A step of thousands of products shows some of them, and all if they are asked for.
@@ -92,7 +91,7 @@ fn long_steps_are_shortened() {
     let exact = choice("exact", "dot", Format::Fp16);
     let shown = text(&element.explain(&exact, None, Wish::default()));
     assert!(shown.lines().count() < 100, "{shown}");
-    assert!(shown.contains("more products (--steps 1)"), "{shown}");
+    shown.says("more products (--steps 1)");
     for wish in [Wish::These([1].into()), Wish::All] {
         let all = text(&element.explain(&exact, None, wish));
         assert!(all.lines().count() > 4096, "{} lines", all.lines().count());

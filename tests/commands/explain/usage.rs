@@ -1,6 +1,6 @@
 //! The command.
 
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 const PRODUCT: &str = "--arch h100 --dtype fp16 generate:1:normal:2x6x40 generate:1:normal:2x40x5";
 
@@ -32,12 +32,8 @@ fn exit_codes_tell_whether_d_has_these_bits() {
     let run = folder
         .tcverify(&format!("explain {PRODUCT} d.npy --at 1,4,2"))
         .expect(1);
-    assert!(
-        run.stdout.starts_with("DIFFERENT  D[1, 4, 2]"),
-        "{}",
-        run.stdout
-    );
-    assert!(run.stdout.contains("bit 12"), "{}", run.stdout);
+    run.begins("DIFFERENT  D[1, 4, 2]");
+    run.says("bit 12");
     folder
         .tcverify(&format!("explain {PRODUCT} d.npy --at 1,4,3"))
         .expect(0);
@@ -54,24 +50,19 @@ fn check_prints_the_command_for_its_first_mismatch() {
     let command = format!("explain {}", line.unwrap().trim());
     assert!(command.ends_with("--at 1,4,2"), "{command}");
     let run = folder.tcverify(&command).expect(1);
-    assert!(
-        run.stdout.starts_with("DIFFERENT  D[1, 4, 2]"),
-        "{}",
-        run.stdout
-    );
+    run.begins("DIFFERENT  D[1, 4, 2]");
 
     let same = folder
         .tcverify(&format!("check {PRODUCT} d.npy --rows 0"))
         .expect(0);
-    assert!(!same.stdout.contains("tcverify explain"), "{}", same.stdout);
+    same.lacks("tcverify explain");
 }
 
 #[test]
 fn the_json_holds_the_chain() {
-    let run = folder().tcverify(&format!(
+    let json = folder().json(&format!(
         "explain {PRODUCT} d.npy --at 0,0,0 --steps all --json"
     ));
-    let json = run.expect(0).json();
     assert_eq!(json["schema"], "tcverify.explanation/1");
     assert_eq!(
         json["chain"].as_array().unwrap().len(),

@@ -1,5 +1,7 @@
 //! Annotations and summary of GitHub Actions.
 
+use crate::support::Says;
+
 use super::{CHECK, EVIL, example};
 
 #[test]
@@ -21,10 +23,7 @@ fn annotations_are_one_line_each_and_follow_the_text() {
     let run = folder
         .tcverify(&format!("{CHECK} good.npy -q --github"))
         .expect(0);
-    assert!(
-        run.stdout
-            .starts_with("::notice title=tcverify%3A identical::all 4 elements")
-    );
+    run.begins("::notice title=tcverify%3A identical::all 4 elements");
     assert_eq!(run.stdout.lines().count(), 1);
 }
 
@@ -37,10 +36,7 @@ fn no_file_name_becomes_a_command() {
         .words(words.chain([EVIL, "b.npy", "good.npy"]))
         .expect(0);
     assert_eq!(run.stdout.lines().count(), 1, "{run:?}");
-    assert!(
-        run.stdout
-            .starts_with("::notice title=tcverify%3A identical::")
-    );
+    run.begins("::notice title=tcverify%3A identical::");
 }
 
 #[test]
@@ -67,10 +63,7 @@ fn the_summary_is_appended_to() {
         markdown("d.npy", 1),
         markdown("good.npy", 0)
     );
-    assert_eq!(
-        String::from_utf8(folder.read("summary.md")).unwrap(),
-        expected
-    );
+    assert_eq!(folder.text("summary.md"), expected);
 }
 
 #[test]

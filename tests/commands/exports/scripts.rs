@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::example;
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, Says};
 
 fn script(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -53,7 +53,8 @@ fn a_gate_ends_with_the_worst_of_its_cases() {
         std::fs::rename(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
     }
     let run = gate(&folder, &["pushed/cases.json", "--junit", "report.xml"]).expect(1);
-    assert!(run.stdout.contains("DIFFERENT") && run.stdout.contains("policy    strict"));
+    run.says("DIFFERENT");
+    run.says("policy    strict");
     assert!(folder.names().contains(&"report.xml".to_owned()));
     gate(&folder, &["absent"]).expect(2).mentions(&["absent"]);
     gate(&folder, &[]).expect(2).mentions(&["Usage"]);
@@ -142,7 +143,8 @@ fn pushes_pass_only_with_products_that_replay() {
     std::os::unix::fs::symlink("/etc/passwd", folder.path("tcverify.json")).unwrap();
     git("add tcverify.json", 0);
     let run = push(1).mentions(&["its tcverify.json is no file"]);
-    assert!(!run.stderr.contains("root:") && !run.stderr.contains("column"));
+    run.stderr.lacks("root:");
+    run.stderr.lacks("column");
     // Every ref serves files: HEAD~3 is good, HEAD~4 differs.
     git("push -q target.git HEAD~3:refs/heads/other", 0);
     git("push -q target.git :refs/heads/other", 0);

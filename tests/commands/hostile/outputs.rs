@@ -1,5 +1,7 @@
 //! Places where nothing can be written.
 
+use crate::support::Says;
+
 use super::{good, refuses};
 
 const REPLAY: &str = "replay --arch ampere --dtype fp16 a.npy b.npy -o";
@@ -13,7 +15,7 @@ fn unwritable(path: &str, words: &[&str]) {
     let words = [&[cause.as_str()], words].concat();
     for command in [REPLAY, CHECK] {
         let run = refuses(&folder, &format!("{command} {path}"), &words);
-        assert!(!run.stderr.contains(".tcverify"), "{run:?}");
+        run.stderr.lacks(".tcverify");
     }
 }
 

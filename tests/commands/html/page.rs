@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{CHECK, folder, page};
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Npy, Says, floats, halves};
 
 /// The JSON that the script draws.
 fn data(page: &str) -> Value {
@@ -51,11 +51,8 @@ fn the_map_counts_every_mismatch_where_it_is() {
 #[test]
 fn a_period_of_the_rows_is_named() {
     let page = page(&folder(&|i, _| i % 128 == 5), 1);
-    assert!(
-        page.contains("1,536 of 1,536 mismatches lie at row mod 128 = 5."),
-        "{page}"
-    );
-    assert!(!page.contains("column mod"));
+    page.says("1,536 of 1,536 mismatches lie at row mod 128 = 5.");
+    page.lacks("column mod");
 }
 
 #[test]
@@ -64,19 +61,19 @@ fn a_sample_says_what_was_compared() {
     folder
         .tcverify(&format!("{CHECK} --rows 256..258 --cols 0..3"))
         .expect(1);
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    let page = folder.text("page.html");
     let compared = unrolled(&data(&page)["compared"]);
     let at = 128 * 192;
     assert_eq!(compared[at..at + 3], [4, 2, 0]);
     assert_eq!(compared.iter().sum::<u64>(), 6);
-    assert!(page.contains("6 of 6 elements of rows 256 to 257, columns 0 to 2"));
+    page.says("6 of 6 elements of rows 256 to 257, columns 0 to 2");
 }
 
 #[test]
 fn bits_are_marked_and_the_trace_is_there_without_colours() {
     let page = page(&folder(&|i, j| (i, j) == (3, 2)), 1);
     // 3 is 0x40400000, -1.5 is 0xbfc00000.
-    for text in [
+    page.says_all([
         "[3, 2]",
         "<code>0x40400000</code> <span class=\"bits\"><span class=\"s\"><b>0</b></span>\
          <span class=\"e\"><b>10000000</b></span><span class=\"f\">10000000000000000000000</span></span>",
@@ -84,9 +81,7 @@ fn bits_are_marked_and_the_trace_is_there_without_colours() {
          <span class=\"e\"><b>01111111</b></span>",
         "<details><summary>What <code>tcverify explain</code> says of it</summary>",
         "DIFFERENT  D[3, 2] differs from the model&#39;s result",
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
+    ]);
     assert!(!page.contains('\u{1b}'));
 }
 
@@ -115,7 +110,7 @@ fn the_verdict_and_its_sources_are_there() {
     for text in said {
         assert!(page.contains(text.as_str().unwrap()), "{text}");
     }
-    assert!(page.contains("All 196,608 elements of D are reproduced, bit for bit."));
+    page.says("All 196,608 elements of D are reproduced, bit for bit.");
     // Nothing to show, nothing shown.
     for absent in [
         "id=\"map\"",
@@ -136,7 +131,7 @@ fn a_digest_has_a_page_too() {
         "check --arch ampere --dtype fp16 --d-digest {wanted} a.npy b.npy -q --html page.html"
     );
     folder.tcverify(&check).expect(1);
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    let page = folder.text("page.html");
     assert!(page.contains(&wanted) && page.contains("The reproduced D has a different digest."));
 }
 
@@ -149,9 +144,9 @@ fn names_of_files_are_text() {
     std::fs::copy(folder.path("a.npy"), folder.path(&evil)).unwrap();
     let check = CHECK.replace(" a.npy", &format!(" {evil}"));
     folder.tcverify(&check).expect(1);
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    let page = folder.text("page.html");
     assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'));
-    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;\\u{202e}.npy"));
+    page.says("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;\\u{202e}.npy");
     assert_eq!(page.matches("<script").count(), 2);
     assert_eq!(page.matches("</script").count(), 2);
 }
@@ -178,8 +173,8 @@ fn what_a_model_says_is_text() {
     folder.write("model.json", model.to_string());
     let check = CHECK.replace("--arch ampere", "--model model.json");
     folder.tcverify(&check).expect(1);
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
-    assert!(!page.contains("<img"));
+    let page = folder.text("page.html");
+    page.lacks("<img");
     assert!(page.matches("&lt;img src=x onerror=alert(1)&gt;").count() > 2);
 }
 
@@ -187,10 +182,8 @@ fn what_a_model_says_is_text() {
 fn nothing_comes_from_elsewhere() {
     for code in [0, 1] {
         let page = page(&folder(&|_, _| code == 1), code);
-        assert!(page.contains(
-            "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\""
-        ));
-        assert!(page.contains("name=\"viewport\""));
+        page.says("content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\"");
+        page.says("name=\"viewport\"");
         // But for the citations, which are text.
         for word in [
             "src=",
@@ -246,16 +239,14 @@ fn a_schedule_is_shown_and_traced() {
     folder
         .tcverify(&format!("{check} a.npy b.npy d.npy -q --html page.html"))
         .expect(1);
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
-    for words in [
+    let page = folder.text("page.html");
+    page.says_all([
         "The kernel&#39;s schedule",
         "cutlass-splitk-serial",
         "split_k 2",
         "partial sum 2 of 2",
         "added to D as it is stored",
-    ] {
-        assert!(page.contains(words), "{words}");
-    }
+    ]);
 }
 
 #[test]

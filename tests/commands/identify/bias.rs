@@ -1,6 +1,6 @@
 //! A bias that is given: every candidate adds it, and a result without it is none's.
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 const A: &str = "generate:1:normal:17x160";
 const B: &str = "generate:2:normal:160x24";
@@ -57,7 +57,7 @@ fn who_computed_a_product_and_a_bias() {
             .find(|one| one["architecture"] == arch)
             .unwrap();
         let check = own["command"].as_str().unwrap();
-        assert!(check.contains("--bias"), "{check}");
+        check.says("--bias");
         let check = check.strip_prefix("tcverify ").unwrap();
         folder.tcverify(&format!("{check} -q")).expect(0);
     }
@@ -81,8 +81,8 @@ fn the_unit_is_chosen_beside_a_bias() {
     let folder = made();
     let check = format!("check --arch auto --dtype bf16 --bias {BIAS} {A} {B}");
     let found = folder.tcverify(&format!("{check} ampere.npy")).expect(0);
-    assert!(found.stdout.contains("IDENTICAL"), "{}", found.stdout);
-    assert!(found.stdout.contains("bias"), "{}", found.stdout);
+    found.says("IDENTICAL");
+    found.says("bias");
     folder.tcverify(&format!("{check} none.npy")).expect(1);
 }
 

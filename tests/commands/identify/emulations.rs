@@ -22,7 +22,7 @@ fn fits(folder: &Folder, dtype: &str) -> Vec<Value> {
     let command = format!("identify --dtype {dtype} --json found.json a.npy b.npy d.npy");
     let run = folder.tcverify(&command);
     assert!(matches!(run.code, Some(0 | 1)), "{}", run.stderr);
-    let report: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
+    let report: Value = folder.document("found.json");
     report["fits"].as_array().unwrap().clone()
 }
 

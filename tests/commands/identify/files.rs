@@ -1,6 +1,6 @@
 //! Files, formats and shapes.
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Npy, Says, floats, halves};
 
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -16,13 +16,11 @@ fn the_text_names_models_and_operands_that_separate_them() {
         .tcverify("identify a.npy b.npy d.npy")
         .expect(0)
         .stdout;
-    for words in [
+    text.says_all([
         "give the one element of D; this D cannot distinguish them",
         "tcverify check --arch volta --instruction mma --dtype fp16 --acc fp32 a.npy b.npy d.npy\n",
         "differs from volta mma on k=0 ",
-    ] {
-        assert!(text.contains(words), "{words} is not in {text}");
-    }
+    ]);
 }
 
 /// Codes without a type can be of any format of their width.
@@ -71,11 +69,7 @@ fn a_result_of_no_model_exits_with_1() {
     let folder = folder();
     folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[7.5])));
     let run = folder.tcverify("identify a.npy b.npy d.npy").expect(1);
-    assert!(
-        run.stdout.starts_with("NONE  gives this D, of "),
-        "{}",
-        run.stdout
-    );
+    run.begins("NONE  gives this D, of ");
     assert_eq!(
         folder
             .tcverify("identify --quiet a.npy b.npy d.npy")
@@ -93,10 +87,7 @@ fn results_rounded_to_fewer_bits() {
         .tcverify("identify a.npy b.npy d.npy")
         .expect(0)
         .stdout;
-    assert!(
-        text.contains("fp16*fp16 -> fp32, rounded to bf16"),
-        "{text}"
-    );
+    text.says("fp16*fp16 -> fp32, rounded to bf16");
 }
 
 #[test]
@@ -105,7 +96,7 @@ fn a_sample_can_be_all() {
         .tcverify("identify --quick a.npy b.npy d.npy")
         .expect(0)
         .stdout;
-    assert!(text.contains("give the one element of D"), "{text}");
+    text.says("give the one element of D");
 }
 
 #[test]
@@ -158,8 +149,11 @@ fn numbers_of_torch_are_operands() {
         "generate:torch-cuda-randn:420:0:132:31x256 generate:torch-cuda-randn:420:4:132:256x16";
     let made = format!("replay --arch h100 --dtype bf16 {operands} -q -o d.npy");
     folder.tcverify(&made).expect(0);
-    let run = folder.tcverify(&format!("identify --dtype bf16 {operands} d.npy"));
-    assert!(run.expect(0).stdout.contains("hopper wgmma"));
+    assert!(
+        folder
+            .stdout(&format!("identify --dtype bf16 {operands} d.npy"))
+            .contains("hopper wgmma")
+    );
     let compare = format!("compare --dtype bf16 d.npy d.npy {operands}");
     folder.tcverify(&compare).expect(0);
 }

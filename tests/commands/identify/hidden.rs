@@ -254,7 +254,7 @@ fn judge(kernel: Kernel, operand: Layout, k: usize, bf16: bool) -> (Outcome, Str
     ));
     assert!(matches!(run.code, Some(0 | 1)), "{}", run.stderr);
     let text = run.stdout;
-    let json: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
+    let json: Value = folder.document("found.json");
     let fits = json["fits"].as_array().unwrap();
     if fits.is_empty() {
         return (Outcome::NotFound, text);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 /// A product of a kernel, made by `replay`, and what `identify` says of it: text and JSON.
 fn identified(product: &str, operands: &str, options: &str) -> (String, Value) {
@@ -100,7 +100,7 @@ fn kernels_outside_the_search_have_no_one_maker() {
         if text.starts_with("ONE") {
             wrong.push(format!("{kernel} ({seed}, {named}): {text}"));
         }
-        assert!(text.contains("\n  never: "), "{text}");
+        text.says("\n  never: ");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -113,21 +113,12 @@ fn a_plain_fit_without_schedules_is_not_the_one() {
     let (text, report) = identified(product, &operands, "--dtype bf16");
     assert_eq!(report["schedules"], Value::Null);
     assert_eq!(fits(&report).len(), 1);
-    assert!(
-        text.starts_with("1 model alone gives all 1,024 elements of D"),
-        "{text}"
-    );
-    assert!(
-        text.contains("schedules of kernels were not searched"),
-        "{text}"
-    );
+    text.begins("1 model alone gives all 1,024 elements of D");
+    text.says("schedules of kernels were not searched");
     // Searched, they are not missing.
     let (text, _) = identified(product, &operands, "--dtype bf16 --schedules always");
-    assert!(!text.contains("were not searched"), "{text}");
-    assert!(
-        text.contains("candidates under schedules of kernels"),
-        "{text}"
-    );
+    text.lacks("were not searched");
+    text.says("candidates under schedules of kernels");
 }
 
 /// Full replays are work, too.
@@ -139,10 +130,7 @@ fn full_replays_are_within_the_budget() {
     let fit = &fits(&report)[0];
     assert_eq!(fit["in_full"], false);
     assert_eq!(fit["tested"], 1024);
-    assert!(
-        text.contains("1 that fits was not replayed in full"),
-        "{text}"
-    );
+    text.says("1 that fits was not replayed in full");
     let (_, report) = identified(product, &operands, "--dtype bf16");
     assert_eq!(fits(&report)[0]["in_full"], true);
 }

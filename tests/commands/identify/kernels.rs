@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 const NVJET: &str = "nvjet_sm90_tss_64x104_64x10_4x1_v_bz_splitK_TNT";
 const AMPERE: &str = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn";
@@ -66,14 +66,12 @@ fn slices_that_a_name_leaves_open_are_found() {
         assert_eq!(fit["names"][0]["architecture"], "hopper");
         confirm(&folder, fit);
         let text = folder.tcverify(&search).expect(0).stdout;
-        for words in [
+        text.says_all([
             &format!("found: slices {slices}"),
             "stated: GPU sm_90, operands bf16",
             &format!("--split-k {slices}"),
             "never: orders that contradict the kernel text: omit --kernel",
-        ] {
-            assert!(text.contains(words), "{words}: {text}");
-        }
+        ]);
     }
 }
 
@@ -92,8 +90,9 @@ fn how_slices_meet_is_found_too() {
         confirm(&folder, fit);
     }
     // What the text says stands: no kernel of nvjet gives this.
-    let other = folder.tcverify(&search.replace(AMPERE, &NVJET.replace("tss", "tst")));
-    assert!(fits(&other.expect(1).json()).is_empty());
+    assert!(
+        fits(&folder.differing(&search.replace(AMPERE, &NVJET.replace("tss", "tst")))).is_empty()
+    );
 }
 
 /// The headline counts what was searched: no models alone where a kernel is stated.
@@ -124,23 +123,15 @@ fn the_headline_says_what_the_words_allow() {
     let words = format!("NONE  gives this D, of {tested} candidates that the kernel text allows");
     let text = other.expect(1).stdout;
     assert!(text.starts_with(&words), "{text}");
-    assert!(!text.contains("models alone"), "{text}");
+    text.lacks("models alone");
     // Nothing left open: one candidate, with nothing to compare it with.
     let (run, _) = ask(
         "algo=66,stages=35,splitK=3,reduction=2",
         "--dtype bf16 --arch h100",
     );
     let text = run.expect(0).stdout;
-    assert!(
-        text.starts_with(
-            "1 candidate gives all 960 elements of D (of 1 candidate of hopper that the kernel text allows"
-        ),
-        "{text}"
-    );
-    assert!(
-        text.contains("determines the order, so nothing else was tested"),
-        "{text}"
-    );
+    text.begins("1 candidate gives all 960 elements of D (of 1 candidate of hopper that the kernel text allows");
+    text.says("determines the order, so nothing else was tested");
     // Without words nothing is said of them.
     let plain = folder
         .tcverify("identify --dtype bf16 --json - a.npy b.npy d.npy")
@@ -171,13 +162,10 @@ fn slices_that_are_tied_share_a_line() {
         .trim()
         .strip_prefix("- kernel-nvjet: ")
         .expect("numbers of slices");
-    assert!(
-        text.contains(&format!(
-            "found: slices {}",
-            slices.trim_end_matches(" slices")
-        )),
-        "{text}"
-    );
+    text.says(&format!(
+        "found: slices {}",
+        slices.trim_end_matches(" slices")
+    ));
 }
 
 /// Lanes that share an element of D as no preset says: 16 of them, with pieces of K.
@@ -221,8 +209,7 @@ fn a_scale_of_results_is_taken_into_account() {
     assert_eq!(first["schedule"]["overrides"]["split_k"], 3);
     confirm(&folder, first);
     assert!(fits(&folder.tcverify(&search).expect(1).json()).is_empty());
-    let other = folder.tcverify(&format!("{search} --scale-result 0.38"));
-    assert!(fits(&other.expect(1).json()).is_empty());
+    assert!(fits(&folder.differing(&format!("{search} --scale-result 0.38"))).is_empty());
 }
 
 /// A batch that shares one B is one product for the library.

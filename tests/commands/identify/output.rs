@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 /// Where the program lies, first on the path.
 fn pasted(folder: &Folder, line: &str) -> Option<i32> {
@@ -157,13 +157,13 @@ fn ties_fold_into_a_page() {
     let fits = list(&report, "fits").len();
     assert!(fits > 100, "an easy tie: {fits}");
     assert!(text.lines().count() < 64, "{text}");
-    assert!(text.contains("4 and 8 slices"), "{text}");
+    text.says("4 and 8 slices");
     // Nothing is lost: what is shown and what is left are all.
     let (long, all) = identified(&folder, &arguments(&["--limit", "10000"]));
     assert_eq!(list(&all, "fits").len(), fits, "a limit is the text's");
-    assert!(!long.contains(" more fit: see --limit"), "{long}");
+    long.lacks(" more fit: see --limit");
     let (short, _) = identified(&folder, &arguments(&["--limit", "1"]));
-    assert!(short.contains(" more fit: see --limit"), "{short}");
+    short.says(" more fit: see --limit");
     let commands = |text: &str| {
         let lines = text.lines().map(str::trim_start);
         lines
@@ -187,7 +187,7 @@ fn one_architecture_can_be_asked_alone() {
         let run = folder.tcverify(&format!(
             "identify --dtype bf16 {more} --json found.json --schedules always {product} d.npy"
         ));
-        let json: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
+        let json: Value = folder.document("found.json");
         (run.code, run.stdout, json)
     };
     let architectures = |report: &Value| -> Vec<String> {
@@ -207,12 +207,9 @@ fn one_architecture_can_be_asked_alone() {
         report["architectures"],
         serde_json::json!(["ampere", "hopper"])
     );
-    assert!(text.contains("models alone and"), "{text}");
-    assert!(text.contains("of ampere, hopper"), "{text}");
-    assert!(
-        text.contains("architectures other than ampere, hopper"),
-        "{text}"
-    );
+    text.says("models alone and");
+    text.says("of ampere, hopper");
+    text.says("architectures other than ampere, hopper");
     // Of few that were looked at, none is the one.
     assert!(!text.starts_with("ONE"), "{text}");
     // The wrong architecture has nothing that fits, and says who was not asked.
@@ -221,7 +218,7 @@ fn one_architecture_can_be_asked_alone() {
     assert_eq!(architectures(&report), ["hopper"]);
     let (_, text, report) = ask("");
     assert_eq!(report["architectures"], Value::Null);
-    assert!(!text.contains("architectures other than"), "{text}");
+    text.lacks("architectures other than");
     folder
         .tcverify(&format!(
             "identify --dtype bf16 --arch hoper {product} d.npy"

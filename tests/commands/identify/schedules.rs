@@ -18,8 +18,7 @@ fn made(arch: &str, product: &str, operands: &str) -> Folder {
 }
 
 fn fits(folder: &Folder, arguments: &str) -> Vec<Value> {
-    let run = folder.tcverify(&format!("identify --json - {arguments} d.npy"));
-    let report = run.expect(0).json();
+    let report = folder.json(&format!("identify --json - {arguments} d.npy"));
     report["fits"].as_array().unwrap().clone()
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::schedules::marlin::{KERNEL, product};
-use crate::support::{Npy, halves};
+use crate::support::{Npy, Says, halves};
 
 /// The search names the kernel that gave D, with a number of multiprocessors; its commands judge D identical.
 #[test]
@@ -79,7 +79,7 @@ fn a_text_that_leaves_the_multiprocessors_open_is_completed() {
     folder.write("d.npy", all.replayed(&made));
     let search = format!("identify {KERNEL} marlin-vllm {given} d.npy");
     let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(text.contains("multiprocessors 108"), "{text}");
+    text.says("multiprocessors 108");
     // So is the reduction, and the tile.
     let other = made.replace(
         "marlin-vllm",
@@ -90,21 +90,16 @@ fn a_text_that_leaves_the_multiprocessors_open_is_completed() {
         .tcverify(&search.replace("d.npy", "e.npy"))
         .expect(0)
         .stdout;
-    assert!(text.contains("--set reduction=OUTPUT_TYPE"), "{text}");
-    assert!(text.contains("marlin-vllm,64x128x128"), "{text}");
+    text.says("--set reduction=OUTPUT_TYPE");
+    text.says("marlin-vllm,64x128x128");
     // The command that a check suggests names the weights.
     let check = format!("check {KERNEL} marlin-vllm --set multiprocessors=1 {given} e.npy");
     let text = folder.tcverify(&check).expect(1).stdout;
-    assert!(
-        text.contains("tcverify identify --dtype fp16 --scale-b s.npy --weights u4b8"),
-        "{text}"
-    );
+    text.says("tcverify identify --dtype fp16 --scale-b s.npy --weights u4b8");
     let two = check.replace("marlin-vllm", "marlin-vllm,u8b128");
     let error = folder.tcverify(&two).expect(2).stderr;
-    assert!(
-        error.contains("u8b128") && error.contains("u4b8"),
-        "{error}"
-    );
+    error.says("u8b128");
+    error.says("u4b8");
     // The unit alone, too.
     let auto = format!("check --arch auto --dtype fp16 --scale-b s.npy {given} d.npy");
     folder.tcverify(&auto).expect(0);
@@ -115,15 +110,9 @@ fn a_text_that_leaves_the_multiprocessors_open_is_completed() {
     folder.save("i.npy", &Npy::new("<i4", &[1024, 256], words.collect()));
     let check = "check --arch h100 --dtype fp16 --scale-b s.npy --weights u4b8 a.npy i.npy d.npy";
     let error = folder.tcverify(check).expect(2).stderr;
-    assert!(
-        error.contains("codes are bytes: give b.astype('u1')"),
-        "{error}"
-    );
+    error.says("codes are bytes: give b.astype('u1')");
     let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(
-        text.contains("on other numbers of multiprocessors"),
-        "{text}"
-    );
+    text.says("on other numbers of multiprocessors");
     let base = "identify --dtype fp16 --scale-b s.npy";
     for (given, words) in [
         ("--weights u4 a.npy b.npy d.npy", &["--zero-b"][..]),
@@ -156,7 +145,7 @@ fn a_bias_and_scales_of_columns_come_together() {
     folder.write("d.npy", all.replayed(&made));
     let search = format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} d.npy");
     let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(text.contains("--kernel marlin-vllm"), "{text}");
+    text.says("--kernel marlin-vllm");
 }
 
 #[test]
@@ -170,5 +159,5 @@ fn awqs_own_kernel_is_found() {
     folder.tcverify(&made).expect(0);
     let search = format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} d.npy");
     let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(text.contains("--schedule vllm-awq-gemm"), "{text}");
+    text.says("--schedule vllm-awq-gemm");
 }

@@ -1,7 +1,7 @@
 //! Logs and tables of a run, manifests, and formats that files name.
 
 use super::{FILES, LOG, product};
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 use serde_json::json;
 
 const OF: &str = "--arch h100 --dtype bf16";
@@ -130,8 +130,8 @@ fn parts_have_kernels() {
     }
     let merge = "shard merge plan.json p0.json p1.json -o merged.json";
     folder.tcverify(merge).expect(0);
-    let merged = String::from_utf8(folder.read("merged.json")).expect("text");
-    assert!(merged.contains("lt.log, line 1"), "{merged}");
+    let merged = folder.text("merged.json");
+    merged.says("lt.log, line 1");
 }
 
 /// Operands whose files name their formats need no `--dtype`.
@@ -145,8 +145,10 @@ fn formats_are_the_files_own() {
     folder
         .tcverify(&format!("check {files} --dtype bf16 e.npy"))
         .expect(0);
-    let report = folder.tcverify(&format!("check {files} e.npy --json -"));
-    assert_eq!(report.expect(0).json()["request"]["dtype"], "bf16");
+    assert_eq!(
+        folder.json(&format!("check {files} e.npy --json -"))["request"]["dtype"],
+        "bf16"
+    );
     folder
         .tcverify("check --arch h100 e.npy b.npy d.npy")
         .refuses(&["--dtype", "e.npy", "narrower"]);

@@ -1,7 +1,7 @@
 //! Texts that say all, or that are completed.
 
 use super::{FILES, LOG, NVJET, product, with};
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 use serde_json::{Value, json};
 
 fn settings(report: &Value, how: &str) -> Vec<String> {
@@ -90,15 +90,13 @@ fn a_log_line_is_a_check() {
     let folder = product();
     let gpu = format!("--arch h100 {FILES}");
     let text = with(&folder, "check", ["--kernel", LOG], &gpu).expect(0);
-    for words in [
+    text.says_all([
         "kernel    cuBLASLt log line",
         "stated    ALGO_ID 66, operands bf16, D bf16, slices 3",
         "given     GPU sm_90",
         "default   custom option 0",
         "3 slices of 1408 k",
-    ] {
-        assert!(text.stdout.contains(words), "{words}: {}", text.stdout);
-    }
+    ]);
     let other = LOG.replace("numSplitsK=3", "numSplitsK=4");
     with(&folder, "check", ["--kernel", &other], &gpu).expect(1);
     let whole = LOG.replace(" numSplitsK=3", "");
@@ -128,7 +126,7 @@ fn a_log_line_is_a_check() {
     for form in ["--markdown", "--junit", "--html"] {
         let more = format!("{gpu} {form} r");
         with(&folder, "check", ["--kernel", LOG], &more).expect(0);
-        let written = String::from_utf8(folder.read("r")).expect("text");
+        let written = folder.text("r");
         assert!(written.to_lowercase().contains("stated"), "{form}");
         std::fs::remove_file(folder.path("r")).expect("written");
     }
@@ -203,11 +201,7 @@ fn an_unknown_word_is_reported() {
     let odd = LOG.replace("numSplitsK=3", "numSplitsK=3 wobble=7");
     let gpu = format!("--arch h100 {FILES}");
     let text = with(&folder, "check", ["--kernel", &odd], &gpu).expect(0);
-    assert!(
-        text.stdout.contains("UNKNOWN   wobble=7"),
-        "{}",
-        text.stdout
-    );
+    text.says("UNKNOWN   wobble=7");
     let json = with(
         &folder,
         "check",
@@ -245,7 +239,7 @@ fn the_text_says_how_operands_are_stored() {
     // Nobody asked for it.
     assert_eq!(report["request"]["transpose_b"], Value::Null);
     let assumed = report["rule"]["schedule"]["kernel"]["assumed"].to_string();
-    assert!(assumed.contains("B is stored NxK"), "{assumed}");
+    assumed.says("B is stored NxK");
     // Whoever asks again is told the same, and so are parts.
     folder.write("r.json", report.to_string());
     folder.tcverify("verify-report r.json").expect(0);
@@ -304,26 +298,17 @@ fn a_dropped_remainder_is_named() {
     };
     run("replay", "-o d.npy").expect(0);
     let text = run("check", "d.npy").expect(0).stdout;
-    assert!(
-        text.contains("this D omits the last 8 k (from k=8640)"),
-        "{text}"
-    );
+    text.says("this D omits the last 8 k (from k=8640)");
     // A label and its text stand in columns.
-    assert!(text.contains("omits     k 8640 to 8647"), "{text}");
+    text.says("omits     k 8640 to 8647");
     let whole = run("check", "d.npy --set whole_remainder").expect(1).stdout;
-    assert!(!whole.contains("this D omits"), "{whole}");
+    whole.lacks("this D omits");
     run("check", "d.npy --html r.html").expect(0);
-    let page = String::from_utf8(folder.read("r.html")).expect("text");
-    assert!(page.contains("<dt>Omits</dt><dd>k 8640 to 8647"));
+    let page = folder.text("r.html");
+    page.says("<dt>Omits</dt><dd>k 8640 to 8647");
     let element = run("explain", "d.npy --at 2,4").expect(0).stdout;
-    assert!(
-        element.contains("this D omits the last 8 k (from k=8640)"),
-        "{element}"
-    );
-    assert!(
-        element.contains("stated: ALGO_ID 66, slices 9"),
-        "{element}"
-    );
+    element.says("this D omits the last 8 k (from k=8640)");
+    element.says("stated: ALGO_ID 66, slices 9");
 }
 
 /// Whoever does not know the kernel is told the same, also of ones times ones, where D is one number.
@@ -349,8 +334,8 @@ fn a_dropped_remainder_that_nobody_stated_is_named() {
         folder
             .tcverify(&format!("{lossy} --dtype fp16 {operands} -o d.npy"))
             .expect(0);
-        let report = folder.tcverify(&format!("check --arch h100 {product} --json -"));
-        let causes = report.expect(1).json()["causes"].clone();
+        let causes =
+            folder.differing(&format!("check --arch h100 {product} --json -"))["causes"].clone();
         let kinds = causes.as_array().expect("a list").iter();
         let kinds: Vec<_> = kinds
             .map(|cause| cause["kind"].as_str().expect("a word"))
@@ -364,9 +349,7 @@ fn a_dropped_remainder_that_nobody_stated_is_named() {
             }
         );
         let sentence = causes[0]["sentence"].as_str().expect("a sentence");
-        for words in ["last 8 of 584 products are missing", "ALGO 66"] {
-            assert!(sentence.contains(words), "{sentence}");
-        }
+        sentence.says_all(["last 8 of 584 products are missing", "ALGO 66"]);
         let element = folder.tcverify(&format!("explain --arch h100 {product} --at 3,4"));
         let element = element.expect(1).stdout;
         let words = "omits the last 8 k, a known defect of cuBLAS's split nvjet kernels (ALGO 66)";
@@ -376,11 +359,7 @@ fn a_dropped_remainder_that_nobody_stated_is_named() {
         folder.tcverify(&whole).expect(0);
         let other = product.replace("d.npy", "whole.npy");
         let element = folder.tcverify(&format!("explain --arch h100 {other} --at 3,4"));
-        assert!(
-            !element.stdout.contains("omits the last"),
-            "{}",
-            element.stdout
-        );
+        element.lacks("omits the last");
     }
     let search =
         "identify --dtype fp16 --arch h100 generate:1:normal:16x584 generate:2:normal:584x24";
@@ -388,10 +367,7 @@ fn a_dropped_remainder_that_nobody_stated_is_named() {
         .tcverify("replay --arch h100 --kernel algo=66,stages=35,splitK=9,reduction=2 --dtype fp16 generate:1:normal:16x584 generate:2:normal:584x24 -o d.npy")
         .expect(0);
     let text = folder.tcverify(&format!("{search} d.npy")).expect(0).stdout;
-    assert!(
-        text.contains("this D omits the last 8 k (from k=576): a known defect"),
-        "{text}"
-    );
+    text.says("this D omits the last 8 k (from k=576): a known defect");
 }
 
 /// Kernels of CUDA cores: their NaN is NVIDIA's.
@@ -442,8 +418,5 @@ fn lines_of_a_log_that_say_no_product() {
         .tcverify("kernels explain --log lt.log")
         .expect(0)
         .stdout;
-    assert!(
-        text.contains("line 1: ?, nvjet: no plan: the line does not state the product's shape"),
-        "{text}"
-    );
+    text.says("line 1: ?, nvjet: no plan: the line does not state the product's shape");
 }

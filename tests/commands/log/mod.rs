@@ -58,7 +58,7 @@ fn cosigned(folder: &Folder, name: &str, time: u64) {
     folder
         .tcverify("log checkpoint log.txt --log-key 0.pem -o checkpoint")
         .expect(0);
-    let text = String::from_utf8(folder.read("checkpoint")).unwrap();
+    let text = folder.text("checkpoint");
     let line = cosignature(folder, &Note::parse(&text).unwrap(), WITNESS, "1.pem", time);
     folder.write("checkpoint", text + &line);
     prove(folder, name).expect(0);

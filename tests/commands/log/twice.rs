@@ -61,7 +61,7 @@ fn what_was_not_given_is_not_called_once() {
     twice(&folder, "d.npy").refuses(&["d.npy", "is not a commitment"]);
     // The log must be the one that was signed.
     cosigned(&folder, "c", EIGHT);
-    let log = String::from_utf8(folder.read("log.txt")).unwrap();
+    let log = folder.text("log.txt");
     let lines: Vec<_> = log.lines().collect();
     folder.write("log.txt", format!("{}\n", lines[..3].join("\n")));
     let key = log_key(&folder);

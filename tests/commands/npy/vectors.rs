@@ -1,7 +1,7 @@
 //! Vectors and axes of one, as NumPy's `matmul` takes them.
 
 use crate::support::random::Random;
-use crate::support::{Folder, Npy, halves};
+use crate::support::{Folder, Npy, Says, halves};
 
 const UNIT: &str = "--arch hopper --dtype fp16";
 const K: usize = 64;
@@ -88,11 +88,7 @@ fn all_that_judges_takes_vectors_alike() {
     let folder = product([&[1, K], &[K]], [&[K, 40]; 2], [&[1, 40], &[40]]);
     let operands = "--c c.npy a.npy b.npy d.npy";
     let identified = folder.tcverify(&format!("identify {operands}")).expect(0);
-    assert!(
-        identified.stdout.contains("hopper"),
-        "{}",
-        identified.stdout
-    );
+    identified.says("hopper");
     let unit = format!("{UNIT} --acc fp16");
     let commit = format!("commit {unit} {operands} -o c.json");
     folder.tcverify(&commit).expect(0);

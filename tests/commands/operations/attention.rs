@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 /// Numbers of two bytes between 1 and 4, of both signs.
 fn save(folder: &Folder, name: &str, shape: &[usize]) {
@@ -159,14 +159,12 @@ fn an_explanation_tells_polynomials() {
     let folder = copied();
     let words = format!("explain {OWN} n4.npy --at 0,3,1,39");
     let text = folder.tcverify(&words).expect(0).stdout;
-    for said in [
+    text.says_all([
         "powers by MUFU.EX2, with what the polynomial would give",
         "powers by the polynomial, with what MUFU.EX2 would give",
         "key 44 by the polynomial (",
         "key 0 by MUFU.EX2 (",
-    ] {
-        assert!(text.contains(said), "{said}: {text}");
-    }
+    ]);
     let events = folder.tcverify(&format!("{words} --json")).expect(0).json()["events"].clone();
     let told = |key: usize, by: &str| {
         let start = format!("key {key} by {by} (");

@@ -1,7 +1,7 @@
 //! llama.cpp's products of quantised rows against a model in plain f32 that shares no code with the tool.
 
 use crate::support::gguf::{Quantised, Rule};
-use crate::support::{Folder, Npy, le32};
+use crate::support::{Folder, Npy, Says, le32};
 
 const SHARED: &str = "x=x_codes.npy scale=x_d.npy weight=w_codes.npy weight_scale=w_d.npy";
 
@@ -52,13 +52,11 @@ fn an_element_is_explained() {
     let folder = saved(&model, Rule::Right, "d.npy");
     let explain = format!("explain {} y=d.npy --at 1,2", words(true));
     let text = folder.tcverify(&explain).expect(0).stdout;
-    for told in [
+    text.says_all([
         "block 0, thread 0: integers",
         "warps, lane by lane",
         "the same",
-    ] {
-        assert!(text.contains(told), "{told}: {text}");
-    }
+    ]);
 }
 
 #[test]

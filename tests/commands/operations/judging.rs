@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 fn cases(manifest: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(super::fixtures().join(manifest)).unwrap();
@@ -20,7 +20,7 @@ fn every_operation_is_reproduced() {
         .json();
     assert!(report["totals"]["identical"].as_u64().unwrap() >= 45);
     // By integers, too.
-    let text = String::from_utf8(folder.read("operations.json")).unwrap();
+    let text = folder.text("operations.json");
     folder.write(
         "exact.json",
         text.replace("\"operation\"", "\"engine\": \"exact\", \"operation\""),
@@ -39,7 +39,7 @@ fn wrong_arithmetic_differs() {
     let cases = report["cases"].as_array().unwrap();
     assert!(cases.len() >= 24);
     // As many elements as the independent program finds changed.
-    let counts: Value = serde_json::from_slice(&folder.read("counts.json")).unwrap();
+    let counts: Value = folder.document("counts.json");
     for case in cases {
         let name = case["name"].as_str().unwrap();
         assert_eq!(case["verdict"], "different", "{name}");
@@ -157,8 +157,7 @@ fn another_constant_is_another_result() {
 #[test]
 fn variants_are_identified() {
     let folder = copied();
-    let run = folder.tcverify("identify --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_vllm24.npy");
-    let text = run.expect(0).stdout;
+    let text = folder.stdout("identify --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_vllm24.npy");
     let line = |name: &str| {
         text.lines()
             .find(|line| line.contains(&format!(" {name} ")))
@@ -222,7 +221,7 @@ fn tiles_are_those_of_the_gpu() {
     ] {
         let text = about(&format!("--arch {arch}"));
         assert!(text.contains(tile), "{arch}: {text}");
-        assert!(text.contains("scores times 0.088388346"), "{text}");
+        text.says("scores times 0.088388346");
     }
     folder
         .tcverify("check --op attention q.npy k.npy k.npy k.npy --dtype bf16 --arch ampere")
@@ -235,11 +234,8 @@ fn a_report_has_every_form() {
     let op = "check --op rms_norm --variant hf-eager --eps 1e-6";
     let wrong = format!("{op} f_x.npy f_w.npy f_hf26.npy");
     let text = folder.tcverify(&wrong).expect(1).stdout;
-    assert!(text.starts_with("DIFFERENT  "), "{text}");
-    assert!(
-        text.contains("Another variant fits: hf-eager-2.9"),
-        "{text}"
-    );
+    text.begins("DIFFERENT  ");
+    text.says("Another variant fits: hf-eager-2.9");
     // The command that it suggests finds the result identical.
     let command = text
         .lines()
@@ -247,24 +243,18 @@ fn a_report_has_every_form() {
         .unwrap();
     let words = command.trim().strip_prefix("tcverify ").unwrap();
     let same = folder.tcverify(words).expect(0).stdout;
-    assert!(
-        same.starts_with("IDENTICAL under a published rule  "),
-        "{same}"
-    );
+    same.begins("IDENTICAL under a published rule  ");
     let forms = "--json r.json --junit r.xml --markdown r.md --html r.html --quiet --github";
     let github = folder
         .tcverify(&format!("{wrong} {forms}"))
         .expect(1)
         .stdout;
-    assert!(
-        github.starts_with("::error title=tcverify%3A different::"),
-        "{github}"
-    );
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    github.begins("::error title=tcverify%3A different::");
+    let report: Value = folder.document("r.json");
     assert_eq!(report["schema"], "tcverify.report/1");
     let read: tcverify::report::Report = serde_json::from_value(report.clone()).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), report);
-    let page = |name: &str| String::from_utf8(folder.read(name)).unwrap();
+    let page = |name: &str| folder.text(name);
     roxmltree::Document::parse(&page("r.xml")).unwrap();
     assert!(page("r.xml").contains("type=\"different\""));
     assert!(page("r.md").starts_with("## \u{274c} Different"));
@@ -281,10 +271,7 @@ fn a_report_has_every_form() {
         .tcverify(&format!("{words} --brief"))
         .expect(0)
         .stdout;
-    assert!(
-        same.starts_with("IDENTICAL under a published rule  "),
-        "{same}"
-    );
+    same.begins("IDENTICAL under a published rule  ");
     assert!(same.ends_with("(published)\n"), "{same}");
     // Nothing of a sentence is beyond the width that there is.
     let mut command = folder.command();
@@ -321,14 +308,12 @@ fn an_element_is_explained() {
     );
     // Of what is for single elements, the one that is asked for.
     assert_eq!(text.matches("round to bf16").count(), 2, "{text}");
-    for said in ["squares, added by", "MUFU.RSQ", "round to bf16", "the same"] {
-        assert!(text.contains(said), "{said}: {text}");
-    }
+    text.says_all(["squares, added by", "MUFU.RSQ", "round to bf16", "the same"]);
     let text = explain(
         "attention --arch a100 --tile 32x16 op_q.npy op_k.npy op_v.npy op_fac.npy --causal --at 0,30,0,5",
         0,
     );
-    for said in [
+    text.says_all([
         "MUFU.EX2",
         "scaled to the new maximum",
         "block 2 of 3: keys 16 to 31",
@@ -336,14 +321,10 @@ fn an_element_is_explained() {
         "the largest score so far",
         "accumulator 5 ",
         "MUFU.RCP",
-    ] {
-        assert!(text.contains(said), "{said}: {text}");
-    }
+    ]);
     // A causal row does not see the last keys.
-    assert!(
-        !text.contains("q . key 39") && !text.contains("accumulator 6 "),
-        "{text}"
-    );
+    text.lacks("q . key 39");
+    text.lacks("accumulator 6 ");
     // Another order of lanes is one number more or less in the sum, and nowhere before the lanes.
     let norm = "rms_norm --variant hf-eager --eps 1e-6 no_f8.npy no_w.npy";
     let text = explain(&format!("{norm} no_norm_up.npy --at 1,7"), 1);
@@ -361,12 +342,9 @@ fn an_element_is_explained() {
     bytes[at] ^= 1;
     folder.write("bad.npy", bytes);
     let text = explain("silu op_a.npy bad.npy --at 3,255", 1);
-    assert!(
-        text.contains("elements of the row that differ: 1\n")
-            && text.contains("1 of 9 operations")
-            && text.contains("round to bf16"),
-        "{text}"
-    );
+    text.says("elements of the row that differ: 1\n");
+    text.says("1 of 9 operations");
+    text.says("round to bf16");
     // The same rows, two by two.
     for (name, flat) in [("a3.npy", "op_a.npy"), ("bad3.npy", "bad.npy")] {
         let data = folder.read(flat)[128..].to_vec();
@@ -384,11 +362,8 @@ fn an_element_is_explained() {
     bytes[at] ^= 0x40;
     folder.write("bad.npy", bytes);
     let text = explain("silu op_a.npy bad.npy --at 3,255", 1);
-    assert!(
-        text.contains("a single operation to the next number never")
-            && text.contains("9 were tried"),
-        "{text}"
-    );
+    text.says("a single operation to the next number never");
+    text.says("9 were tried");
     folder
         .tcverify("explain --op rms_norm --eps 1e-6 op_x.npy op_w.npy --at 9,9")
         .refuses(&["3x400"]);
@@ -478,7 +453,7 @@ fn options_of_the_other_kind_are_refused() {
     let run = folder
         .tcverify("check --op gelu op_a.npy --nonsense")
         .expect(2);
-    assert!(!run.stderr.contains("about products"), "{}", run.stderr);
+    run.stderr.lacks("about products");
     folder
         .tcverify("identify --op gelu op_a.npy op_gelu.npy --variant x")
         .expect(2)
@@ -490,5 +465,6 @@ fn options_of_the_other_kind_are_refused() {
             .refuses(&["applies only to a check"]);
     }
     let help = folder.tcverify("explain --op gelu --help").expect(0);
-    assert!(help.stdout.contains("--at <I,J>") && help.stdout.contains("--eps"));
+    help.says("--at <I,J>");
+    help.says("--eps");
 }

@@ -1,5 +1,7 @@
 //! A transformer layer from one manifest, and errors in each of its steps.
 
+use crate::support::Says;
+
 use serde_json::Value;
 
 use super::copied;
@@ -34,11 +36,9 @@ fn a_layer_is_judged_from_one_manifest() {
     assert!(link("residual1", "residual2", "x"));
     assert!(!link("norm1", "norm2", "x"));
     let text = folder.tcverify("batch layer.json").expect(0).stdout;
-    assert!(
-        text.contains("IDENTICAL") && text.contains("steps are identical"),
-        "{text}"
-    );
-    assert!(text.contains("Identical under a published rule"), "{text}");
+    text.says("IDENTICAL");
+    text.says("steps are identical");
+    text.says("Identical under a published rule");
 }
 
 /// Wherever a bit of a step's result is another, that step is named first.

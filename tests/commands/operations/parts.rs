@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 const NORM: &str = "check --op rms_norm --engine exact --eps 1e-6 op_x.npy op_w.npy";
 
@@ -28,14 +28,12 @@ fn rows_that_agree_are_identical_in_part() {
     let run = folder
         .tcverify(&format!("{NORM} bad.npy --rows 1.."))
         .expect(0);
-    for word in [
+    run.says_all([
         "IDENTICAL IN PART under a published rule, 66.6 % of the result compared",
         "all 800 chosen elements of the 1,200 of the result are reproduced",
         "rows 1 to 2, columns 0 to 399",
         "About the others, this verdict says nothing",
-    ] {
-        assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
-    }
+    ]);
     let report = folder
         .tcverify(&format!("{NORM} bad.npy --rows ..1 --json -"))
         .expect(1)
@@ -79,7 +77,7 @@ fn samples_have_the_odds_of_the_draw() {
                 "{NORM} op_hf.npy --sample 50 --seed 3 {form} out -q"
             ))
             .expect(0);
-        let text = String::from_utf8(folder.read("out")).unwrap();
+        let text = folder.text("out");
         let compared = text.contains("50 of 1,200 elements") || text.contains("all 50 sampled");
         assert!(compared && text.contains("in part"), "{form}: {text}");
     }
@@ -89,7 +87,7 @@ fn samples_have_the_odds_of_the_draw() {
 #[test]
 fn every_operation_can_be_sampled() {
     let folder = copied();
-    let mut manifest: Value = serde_json::from_slice(&folder.read("operations.json")).unwrap();
+    let mut manifest: Value = folder.document("operations.json");
     let cases = manifest["cases"].as_array_mut().unwrap();
     // Of a digest there are no parts.
     cases.retain(|case| case.get("y_digest").is_none());
@@ -107,10 +105,8 @@ fn every_operation_can_be_sampled() {
         text.replace("\"operation\"", "\"engine\":\"exact\",\"operation\""),
     );
     let count = manifest["cases"].as_array().unwrap().len();
-    let [fast, exact] = ["sampled", "exact"].map(|name| {
-        let run = folder.tcverify(&format!("batch {name}.json --json -"));
-        run.expect(0).json()
-    });
+    let [fast, exact] =
+        ["sampled", "exact"].map(|name| folder.json(&format!("batch {name}.json --json -")));
     for report in [&fast, &exact] {
         assert_eq!(report["totals"]["identical_in_part"], count);
         assert_eq!(report["totals"]["identical"], 0);
@@ -123,7 +119,7 @@ fn every_operation_can_be_sampled() {
     };
     assert_eq!(digests(&fast), digests(&exact));
     // Wrong ones are found by all their elements.
-    let mut wrong: Value = serde_json::from_slice(&folder.read("wrong.json")).unwrap();
+    let mut wrong: Value = folder.document("wrong.json");
     for case in wrong["cases"].as_array_mut().unwrap() {
         case["rows"] = json!("0..1");
         case["no_causes"] = json!(true);
@@ -137,7 +133,7 @@ fn every_operation_can_be_sampled() {
 #[test]
 fn a_chain_tells_parts_from_wholes() {
     let folder = copied();
-    let mut layer: Value = serde_json::from_slice(&folder.read("layer.json")).unwrap();
+    let mut layer: Value = folder.document("layer.json");
     let case = &mut layer["cases"][0];
     case["rows"] = json!("0..1");
     let name = case["name"].clone();
@@ -148,12 +144,7 @@ fn a_chain_tells_parts_from_wholes() {
     let identical = report["chain"]["identical"].as_array().unwrap();
     assert!(!identical.contains(&name) && !identical.is_empty());
     let run = folder.tcverify("batch part.json").expect(0);
-    assert!(
-        run.stdout
-            .contains("compared only in part, and identical there"),
-        "{}",
-        run.stdout
-    );
+    run.says("compared only in part, and identical there");
 }
 
 #[test]
@@ -181,7 +172,7 @@ fn a_beacon_draws_from_what_was_committed() {
         ),
     ] {
         let run = run.expect(1);
-        assert!(run.stderr.contains("the commitment has"), "{run:#?}");
+        run.stderr.says("the commitment has");
         assert_eq!(run.stdout, "");
     }
     // A commitment to a product fixes nothing of this.

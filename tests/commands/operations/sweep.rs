@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 /// The square roots of a block by this host's processor, and one of them moved.
 fn digests() -> [String; 2] {
@@ -26,7 +26,7 @@ fn a_gpus_digests_are_judged_block_by_block() {
     folder
         .tcverify("sweep sqrt --write m.json --blocks 63")
         .expect(0);
-    let own: Value = serde_json::from_slice(&folder.read("m.json")).unwrap();
+    let own: Value = folder.document("m.json");
     assert_eq!(own["schema"], "tcverify.sweep/1");
     assert_eq!(own["blocks"], json!({"63": right}));
     let given = |blocks: Value| {
@@ -37,20 +37,15 @@ fn a_gpus_digests_are_judged_block_by_block() {
     let against = "sweep sqrt --against gpu.json";
     given(json!({"63": right}));
     let said = folder.tcverify(against).expect(0).stdout;
-    assert!(
-        said.starts_with("IDENTICAL IN PART  1 of 256 blocks"),
-        "{said}"
-    );
+    said.begins("IDENTICAL IN PART  1 of 256 blocks");
     given(json!({"63": wrong}));
     let said = folder.tcverify(against).expect(1).stdout;
-    for part in [
+    said.says_all([
         "DIFFERENT  1 of 1 blocks",
         "block 63: patterns 3f000000 to 3fffffff",
         "--save 63",
         "tcverify check --op=sqrt x=63.x.npy y=63.y.npy",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    ]);
     // Only what is asked for.
     given(json!({"63": right, "64": wrong}));
     folder.tcverify(&format!("{against} --blocks 63")).expect(0);

@@ -1,7 +1,7 @@
 //! Schedules on the command line: what is replayed is confirmed, and nothing else is.
 
 use crate::support::random::Random;
-use crate::support::{Folder, Npy, Run, le32};
+use crate::support::{Folder, Npy, Run, Says, le32};
 
 const A: &str = "generate:1:normal:4x300";
 const B: &str = "generate:2:normal:300x6";
@@ -136,14 +136,12 @@ fn options_are_named_where_they_change_a_schedule() {
         .tcverify(&format!("check {options} {A} {B} d.npy --digests"))
         .expect(0)
         .stdout;
-    for words in [
+    text.says_all([
         "cutlass-splitk-serial",
         "split_k 2",
         "tile_k 64",
         "tiles of 64",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
+    ]);
     let digest = report["rule"]["schedule"]["sha256"].as_str().unwrap();
     // A word of its own, next to nothing.
     assert!(text.split_whitespace().any(|word| word == digest), "{text}");
@@ -161,10 +159,8 @@ fn factors_and_c_are_part_of_the_product() {
     let c = "--c generate:5:normal:4x6";
     let folder = Folder::new();
     let model = format!("{FP16} --schedule cutlass-sm80 {c} --c-dtype bf16");
-    let replay = |options: &str| {
-        let run = folder.tcverify(&format!("replay {model} {options} {A} {B} -o d.npy"));
-        run.expect(0).stdout
-    };
+    let replay =
+        |options: &str| folder.stdout(&format!("replay {model} {options} {A} {B} -o d.npy"));
     let all = ["", "--alpha 0.3", "--beta 0.3", "--beta 0", "--alpha -1"].map(replay);
     for (i, one) in all.iter().enumerate() {
         assert!(!all[i + 1..].contains(one), "{i}");

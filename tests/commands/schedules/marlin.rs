@@ -92,7 +92,7 @@ impl Product {
                 "kernels plan {plan} --dtype fp16 --schedule order.json"
             ))
             .expect(0);
-        let mut order: Value = serde_json::from_slice(&self.folder.read("order.json")).unwrap();
+        let mut order: Value = self.folder.document("order.json");
         order["spec"].as_object_mut().unwrap().remove("scales");
         order["known_by"].as_object_mut().unwrap().remove("scales");
         self.folder.write("order.json", order.to_string());
@@ -456,7 +456,7 @@ fn an_audit_states_the_schedule() {
         folder
             .tcverify(&format!("check {of} d.npy --json r.json"))
             .expect(0);
-        let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+        let report: Value = folder.document("r.json");
         let schedule = &report["rule"]["schedule"];
         let known = schedule["constants"]
             .as_array()

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Npy, floats};
+use crate::support::{Folder, Npy, Says, floats};
 
 const A: &str = "generate:1:normal:4x200";
 const B: &str = "generate:2:normal:200x6";
@@ -377,17 +377,16 @@ fn parts_of_fp32_operands_have_all_their_bits() {
     folder
         .tcverify(&format!("replay {check} -o d.npy"))
         .expect(0);
-    let run = folder.tcverify(&format!("check {check} d.npy --json r.json"));
-    let text = run.expect(0).stdout;
-    assert!(text.contains("multiplied as a second part"), "{text}");
-    assert!(!text.contains("ignored"), "{text}");
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).expect("JSON");
+    let text = folder.stdout(&format!("check {check} d.npy --json r.json"));
+    text.says("multiplied as a second part");
+    text.lacks("ignored");
+    let report: Value = folder.document("r.json");
     let low_bits = json!({"elements": 16, "treatment": "parts"});
     assert_eq!(report["inputs"]["a"]["tf32_low_bits"], low_bits);
     // Without the parts, the unit does ignore them.
     let plain = check.replace("--schedule cutlass-3xtf32 ", "");
-    let run = folder.tcverify(&format!("check {plain} d.npy"));
-    assert!(run.expect(1).stdout.contains("ignored by the unit"));
+    let run = folder.differs(&format!("check {plain} d.npy"));
+    run.says("ignored by the unit");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Zero points of INT8 operands, as a person gives them.
 
-use crate::support::{Folder, Npy, floats};
+use crate::support::{Folder, Npy, Says, floats};
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 6;
@@ -54,12 +54,10 @@ fn they_are_taken_off_the_sums() {
         folder.tcverify(&format!("check {how} {own}")).expect(0);
         folder.tcverify(&format!("check {how} {other}")).expect(1);
     }
-    let report = folder.tcverify(&format!(
+    folder.passes(&format!(
         "check {token} token.npy --json report.json --html r.html"
     ));
-    report.expect(0);
-    let report: serde_json::Value =
-        serde_json::from_slice(&folder.read("report.json")).expect("a report");
+    let report: serde_json::Value = folder.document("report.json");
     assert_eq!(report["inputs"]["azp"]["shape"], serde_json::json!([4, 1]));
     assert_eq!(report["inputs"]["azp_adj"]["format"], "int32");
     assert_eq!(report["request"]["azp"], "azp.npy");
@@ -133,21 +131,19 @@ fn they_are_explained_step_by_step() {
     );
     assert_eq!(explanation["computed"]["value"], "-25");
     let text = folder.tcverify(&explain).expect(0).stdout;
-    for words in [
+    text.says_all([
         "20 * 1073741826  ->  0x00000028 40  modulo 2^32: off by -21474836480",
         "15 - 40  ->  0xffffffe7 -25",
         "-25 to fp32  ->  0xc1c80000 -25",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
+    ]);
     // Without the integers' step the sum would be 15.
     let other = explain.replace("--azp azp.npy --azp-adj adj.npy", "--azp-adj zero.npy");
     let other = other.replace("-azp-token", "-azp");
     let zero = integers(COLUMNS, |_| 0);
     folder.save("zero.npy", &Npy::new("<i4", &[COLUMNS], zero));
     let other = folder.tcverify(&other).expect(1).stdout;
-    assert!(other.contains("15 to fp32"), "{other}");
-    assert!(!other.contains("0xffffffe7"), "{other}");
+    other.says("15 to fp32");
+    other.lacks("0xffffffe7");
 }
 
 /// What integers lose as f32, and what a function does, is told too.
@@ -166,17 +162,19 @@ fn roundings_of_integers_and_functions_are_explained() {
     folder.write("relu.json", schedule.to_string());
     let how = format!("{PRODUCT} {SCALES} --schedule-file relu.json --azp-adj adj.npy --at 2,4");
     let text = folder.tcverify(&format!("explain {how}")).expect(0).stdout;
-    for words in [
+    text.says_all([
         // 15 - 2^24 - 16 is no f32.
         "15 - 16777232  ->  0xfeffffff -16777217",
         "-16777217 to fp32  ->  0xcb800000 -16777216  off by +1",
         "relu(-16777216)  ->  0x00000000 0",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
+    ]);
     // Nothing without a rounding is to be compared with.
-    let json = folder.tcverify(&format!("explain {how} --json"));
-    assert!(json.expect(0).json().get("exact").is_none());
+    assert!(
+        folder
+            .json(&format!("explain {how} --json"))
+            .get("exact")
+            .is_none()
+    );
 }
 
 /// vLLM takes one scale of A, of B, or of both, and repeats it.
@@ -214,11 +212,7 @@ fn one_scale_stands_for_all_rows_or_columns() {
     let full = folder
         .tcverify(&format!("check {how} {SCALES} d.npy"))
         .expect(0);
-    assert!(
-        !full.stdout.contains("one scale for all"),
-        "{}",
-        full.stdout
-    );
+    full.lacks("one scale for all");
     // Another one gives another D.
     folder
         .tcverify(&format!(
@@ -322,8 +316,7 @@ fn they_are_committed_to() {
     let run = |words: &str, code: i32| folder.tcverify(words).expect(code);
     run(&format!("replay {how} -o d.npy"), 0);
     run(&format!("commit {how} d.npy -o c.json"), 0);
-    let commitment: serde_json::Value =
-        serde_json::from_slice(&folder.read("c.json")).expect("a commitment");
+    let commitment: serde_json::Value = folder.document("c.json");
     for (field, shape) in [("azp", vec![ROWS, 1]), ("azp_adj", vec![COLUMNS])] {
         let fixed = &commitment["inputs"][field];
         assert_eq!(fixed["format"], "int32");
@@ -349,8 +342,8 @@ fn they_are_committed_to() {
         ("scale_a,scale_b", &["--with azp,", "--with azp_adj,"][..]),
         ("azp,azp_adj", &["--with scale_a,", "--with scale_b,"]),
     ] {
-        let refused = folder.tcverify(&format!("{audit} --with {stated}"));
-        refused.expect(1).mentions(missing);
+        let refused = folder.differs(&format!("{audit} --with {stated}"));
+        refused.mentions(missing);
     }
     let bare = format!("{audit} --with scale_a,scale_b");
     let audit = format!("{audit} --with scale_a,scale_b,azp,azp_adj");
@@ -363,8 +356,8 @@ fn they_are_committed_to() {
     let wrong = how.replace("azp.npy --azp-adj", "other.npy --azp-adj");
     run(&format!("replay {wrong} -o wrong.npy"), 0);
     assert_ne!(folder.read("wrong.npy"), folder.read("d.npy"));
-    let refused = folder.tcverify(&format!("check {wrong} d.npy --against c.json"));
-    refused.expect(1).mentions(&["the root of zero points is"]);
+    let refused = folder.differs(&format!("check {wrong} d.npy --against c.json"));
+    refused.mentions(&["the root of zero points is"]);
     run(&format!("{bare} --azp other.npy --azp-adj adj.npy"), 1);
     // A D of other zero points under the commitment's: what was opened does not compute it.
     run(&format!("commit {how} wrong.npy -o wrong.json"), 0);

@@ -10,7 +10,7 @@ use tcverify::screen::{
 };
 
 use super::{folder, suite};
-use crate::support::{Folder, say};
+use crate::support::{Folder, Says, say};
 
 pub fn device(host: &str, inject: Option<&str>) -> Simulated {
     Simulated {
@@ -119,10 +119,12 @@ fn three_faulty_ones_of_64() {
     let mut html = Vec::new();
     tcverify::forms::html(&fleet.view(), &mut html).unwrap();
     let html = String::from_utf8(html).unwrap();
-    assert!(html.contains("<h1>Faulty</h1>") && html.contains("64 GPUs: "));
-    assert!(html.contains("no GPU computed anything"));
+    html.says("<h1>Faulty</h1>");
+    html.says("64 GPUs: ");
+    html.says("no GPU computed anything");
     // What the script counts as it filters.
-    assert!(html.contains(" data-of=\"GPUs\" ") && html.contains("\"GPUs by verdict and text\""));
+    html.says(" data-of=\"GPUs\" ");
+    html.says("\"GPUs by verdict and text\"");
     // The script that sorts the table; the page is there to read without it.
     assert!(html.matches("<script").count() == 1 && !html.contains("://"));
     assert_eq!(html.matches("<section id=").count(), 4);
@@ -367,42 +369,28 @@ fn the_command_judges() {
             "screen judge --suite suite.json results {written}"
         ))
         .expect(1);
-    assert!(
-        run.stdout.starts_with("FAULTY  2 GPUs: 1 stuck, 1 clean\n"),
-        "{run:#?}"
-    );
-    for words in [
+    run.begins("FAULTY  2 GPUs: 1 stuck, 1 clean\n");
+    run.says_all([
         "always in lane 7 on SM 5",
         "bit 3 stuck at 1 of a product (product 2 of a step)",
         "simulated 2",
-    ] {
-        assert!(run.stdout.contains(words), "{run:#?}");
-    }
-    let text = |name: &str| String::from_utf8(folder.read(name)).unwrap();
+    ]);
+    let text = |name: &str| folder.text(name);
     let fleet: Fleet = serde_json::from_str(&text("fleet.json")).unwrap();
     assert_eq!(fleet.gpus.len(), 2);
     let metrics = text("fleet.prom");
-    assert!(
-        metrics.contains("tcverify_screen_faulty{host=\"bad\",gpu=\"0\",uuid=\"\"} 1\n"),
-        "{metrics}"
-    );
-    assert!(
-        metrics.contains("tcverify_screen_faulty{host=\"good\",gpu=\"0\",uuid=\"\"} 0\n"),
-        "{metrics}"
-    );
+    metrics.says("tcverify_screen_faulty{host=\"bad\",gpu=\"0\",uuid=\"\"} 1\n");
+    metrics.says("tcverify_screen_faulty{host=\"good\",gpu=\"0\",uuid=\"\"} 0\n");
     let xml = text("fleet.xml");
-    assert!(
-        xml.contains("tests=\"2\" skipped=\"0\" failures=\"1\" errors=\"0\""),
-        "{xml}"
-    );
-    assert!(xml.contains("<failure message=\"always in lane 7"), "{xml}");
+    xml.says("tests=\"2\" skipped=\"0\" failures=\"1\" errors=\"0\"");
+    xml.says("<failure message=\"always in lane 7");
 
     let folder: Folder = folder;
     std::fs::remove_file(folder.path("results/bad.json")).unwrap();
     let run = folder
         .tcverify("screen judge --suite suite.json results")
         .expect(0);
-    assert!(run.stdout.starts_with("CLEAN  1 GPU: "), "{run:#?}");
+    run.begins("CLEAN  1 GPU: ");
 }
 
 /// A name from a node becomes no markup and no command of a terminal.
@@ -424,10 +412,8 @@ fn names_of_nodes_are_data() {
     }
     for text in &out[..2] {
         let text = String::from_utf8_lossy(text);
-        assert!(
-            !text.contains("<b>") && !text.contains("<script>alert"),
-            "{text}"
-        );
+        text.lacks("<b>");
+        text.lacks("<script>alert");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tcverify::screen::{Condition, Injection, Level, Route, Simulated, Suite, judge, simulate};
 
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 const BF16: &str = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT";
 const FP16: &str = "nvjet_sm90_hsh_128x128_64x4_2x1_v_bz_TNN";
@@ -56,12 +56,10 @@ fn a_kernel_is_of_the_products_it_fits() {
         digest(&kernels, "library.bf16")
     );
     // What is said of each.
-    for words in [
+    said.says_all([
         &format!("library.bf16   right by kernel {BF16}\n")[..],
         "library.tf32   right by one chain over K\n",
-    ] {
-        assert!(said.stdout.contains(words), "{said:#?}");
-    }
+    ]);
 }
 
 /// A node whose library computes otherwise has another kernel, and a broken unit is broken all the same.
@@ -133,6 +131,6 @@ fn words_that_do_not_fit() {
     make("--split-k 3").refuses(&["split_k"]);
     make("--whole-remainder").refuses(&["`whole_remainder` needs `kernel`, which is missing"]);
     let both = make(&format!("--kernel {BF16} --schedule cublas-workspace")).expect(2);
-    assert!(both.stderr.contains("cannot be used with"), "{both:#?}");
+    both.stderr.says("cannot be used with");
     assert!(folder.names().is_empty(), "{:?}", folder.names());
 }

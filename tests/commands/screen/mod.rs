@@ -18,7 +18,7 @@ use tcverify::screen::{
 };
 use tcverify::words::Word;
 
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 /// A suite, made once for all tests of this program.
 fn suite(arch: &str, level: Level) -> Suite {
@@ -244,14 +244,12 @@ fn the_command_says_what_is_exercised() {
     let run = folder
         .tcverify("screen make --arch v100 --suite quick -o suite.json")
         .expect(0);
-    for words in [
+    run.says_all([
         "volta quick",
         "toggle",
         "every distance of the aligner",
         "heat",
-    ] {
-        assert!(run.stdout.contains(words), "{run:#?}");
-    }
+    ]);
     let again = folder
         .tcverify("screen make --arch sm_70 -o again.json --quiet")
         .expect(0);
@@ -260,9 +258,9 @@ fn the_command_says_what_is_exercised() {
     let run = folder
         .tcverify("screen coverage suite.json --faults 10 --unit fp16->fp32")
         .expect(2);
-    assert!(run.stderr.contains("no unit"), "{run:#?}");
+    run.stderr.says("no unit");
     let run = folder
         .tcverify("screen coverage suite.json --faults 10 --unit mma")
         .expect(0);
-    assert!(run.stdout.contains("mma fp16*fp16 -> fp32"), "{run:#?}");
+    run.says("mma fp16*fp16 -> fp32");
 }

@@ -6,7 +6,7 @@ use tcverify::engines::resources;
 use tcverify::screen::{Route, Suite};
 
 use super::folder;
-use crate::support::{Folder, say};
+use crate::support::{Folder, Says, say};
 
 const SCREEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/screen");
 
@@ -96,29 +96,23 @@ fn the_host_part_of_the_cuda_program() {
     run("suite.json right results/good.json").expect(0);
     let judge = "screen judge --route instruction --suite suite.json results";
     let clean = folder.tcverify(judge).expect(0);
-    assert!(clean.stdout.contains("1 clean"), "{clean:#?}");
+    clean.says("1 clean");
     std::fs::remove_file(folder.path("results/good.json")).unwrap();
     // An SM that nothing ran on is not known to be right.
     run("suite.json right results/part.json 6 0 0").expect(0);
     let part = folder.tcverify(judge).expect(1);
-    assert!(part.stdout.contains("1 incomplete"), "{part:#?}");
-    assert!(part.stdout.contains("some on 5 of 6 SMs only"), "{part:#?}");
+    part.says("1 incomplete");
+    part.says("some on 5 of 6 SMs only");
     std::fs::remove_file(folder.path("results/part.json")).unwrap();
 
     // Byte 40 is in element 10 of D in FP32, row 1, column 2: lane 5.
     run("suite.json right results/bad.json 3 40 5").expect(1);
     let faulty = folder.tcverify(judge).expect(1);
-    assert!(faulty.stdout.contains("on SM 3"), "{faulty:#?}");
-    assert!(faulty.stdout.contains("element [1, 2]"), "{faulty:#?}");
-    assert!(
-        faulty.stdout.contains("case      results/bad.json.cases/"),
-        "{faulty:#?}"
-    );
+    faulty.says("on SM 3");
+    faulty.says("element [1, 2]");
+    faulty.says("case      results/bad.json.cases/");
     let batch = folder.tcverify("batch results/bad.json.cases").expect(1);
-    assert!(
-        batch.stdout.contains("8 different, 0 could not be judged"),
-        "{batch:#?}"
-    );
+    batch.says("8 different, 0 could not be judged");
 
     // A challenge is answered, and signed by the other program.
     if here("openssl", Command::new("openssl").arg("version"))
@@ -161,7 +155,7 @@ fn the_host_part_of_the_cuda_program() {
     assert_eq!(said.stdout, "-1 -1 6.10.5 \n");
 
     // What is no suite.
-    let text = String::from_utf8(folder.read("suite.json")).unwrap();
+    let text = folder.text("suite.json");
     for (changed, words) in [
         (
             text.replacen("\"k\":16", "\"k\":32", 1),
@@ -366,13 +360,10 @@ fn the_module_for_pytorch() {
             ))
         };
         let judged = judge("answers.json", "--trust one.pub.pem").expect(0);
-        assert!(
-            judged.stdout.contains("1 signed, of products drawn"),
-            "{judged:#?}"
-        );
+        judged.says("1 signed, of products drawn");
         judge("answers.json", "--trust two.pub.pem").refuses(&["--trust does not name"]);
         let judged = judge("wrong.json", "").expect(1);
-        assert!(judged.stdout.starts_with("FAULTY  1 GPU: "), "{judged:#?}");
+        judged.begins("FAULTY  1 GPU: ");
         judge("unsigned.json", "").refuses(&["is not signed"]);
         write_results(&folder, Route::Library);
     }
@@ -380,15 +371,12 @@ fn the_module_for_pytorch() {
         .tcverify("screen judge --route library --suite suite.json bad.json")
         .expect(1);
     // One wrong element, each time: a fault, on no SM that is known; never an unknown kernel.
-    assert!(judged.stdout.starts_with("FAULTY  1 GPU: "), "{judged:#?}");
-    assert!(
-        judged.stdout.contains("in lane 0 on an unknown SM"),
-        "{judged:#?}"
-    );
+    judged.begins("FAULTY  1 GPU: ");
+    judged.says("in lane 0 on an unknown SM");
     let judged = folder
         .tcverify("screen judge --route library --suite suite.json good.json")
         .expect(0);
-    assert!(judged.stdout.contains("1 clean"), "{judged:#?}");
+    judged.says("1 clean");
     let batch = folder.tcverify("batch bad.json.cases").expect(1);
-    assert!(batch.stdout.contains("1 different"), "{batch:#?}");
+    batch.says("1 different");
 }

@@ -2,7 +2,7 @@
 
 use tcverify::screen::{Fleet, Level, Suite};
 
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, Says};
 
 /// A folder with operands, and a manifest of these cases.
 fn captured(cases: &[&str]) -> Folder {
@@ -59,7 +59,7 @@ const DIFFERENT: &str = r#"{"name": "different", "a": "a.npy", "b": "b.npy", "sc
 fn judged(folder: &Folder, suite: &str, code: i32) -> (Run, Fleet) {
     let judge = format!("screen judge --suite {suite} r.json --json fleet.json");
     let run = folder.tcverify(&judge).expect(code);
-    let fleet = serde_json::from_slice(&folder.read("fleet.json")).unwrap();
+    let fleet = folder.typed("fleet.json");
     (run, fleet)
 }
 
@@ -70,15 +70,8 @@ fn a_capture_becomes_a_suite() {
         .tcverify("screen record manifest.json -o own.json")
         .expect(0);
     // Operands that are used twice make one product.
-    assert!(
-        made.stdout
-            .starts_with("hopper recorded: 3 products, 5 operands"),
-        "{made:#?}"
-    );
-    assert!(
-        made.stdout
-            .contains("recorded.1.00002-layers-2-linear  32x24x64, right by one chain over K")
-    );
+    made.begins("hopper recorded: 3 products, 5 operands");
+    made.says("recorded.1.00002-layers-2-linear  32x24x64, right by one chain over K");
     let (suite, _) = Suite::read(&folder.path("own.json")).unwrap();
     assert_eq!(suite.level, Level::Recorded);
     assert_eq!(suite.products[1].check.transpose_b, Some(true));
@@ -91,7 +84,7 @@ fn a_capture_becomes_a_suite() {
     let run = "screen run node/own.json --device simulated -o r.json";
     folder.tcverify(run).expect(0);
     let (said, fleet) = judged(&folder, "node/own.json", 0);
-    assert!(said.stdout.starts_with("CLEAN  1 GPU: "), "{said:#?}");
+    said.begins("CLEAN  1 GPU: ");
     assert_eq!(
         (fleet.level.as_str(), fleet.gpus[0].compared),
         ("recorded", 3)
@@ -101,12 +94,8 @@ fn a_capture_becomes_a_suite() {
     let inject = format!("{run} --rounds 3 --inject operand:bit=6,stuck=1,k=3,lane=5,sm=5");
     folder.tcverify(&inject).expect(1);
     let (said, _) = judged(&folder, "node/own.json", 1);
-    assert!(said.stdout.starts_with("FAULTY  1 GPU: "), "{said:#?}");
-    assert!(
-        said.stdout
-            .contains("bit 6 stuck at 1 of an operand of A (product 3 of a step)"),
-        "{said:#?}"
-    );
+    said.begins("FAULTY  1 GPU: ");
+    said.says("bit 6 stuck at 1 of an operand of A (product 3 of a step)");
     // Another order of sums is no fault here either.
     folder
         .tcverify(&format!(
@@ -114,7 +103,7 @@ fn a_capture_becomes_a_suite() {
         ))
         .expect(1);
     let (said, _) = judged(&folder, "node/own.json", 1);
-    assert!(said.stdout.contains("1 another kernel"), "{said:#?}");
+    said.says("1 another kernel");
 }
 
 #[test]
@@ -123,15 +112,8 @@ fn what_is_not_known_to_be_right_stays_out() {
     let made = folder
         .tcverify("screen record manifest.json -o own.json")
         .expect(1);
-    assert!(
-        made.stdout.starts_with("hopper recorded: 1 products"),
-        "{made:#?}"
-    );
-    assert!(
-        made.stdout
-            .contains("left out  different: its D is not what the model computes"),
-        "{made:#?}"
-    );
+    made.begins("hopper recorded: 1 products");
+    made.says("left out  different: its D is not what the model computes");
     let folder = captured(&[WRONG, DIFFERENT]);
     let refused = folder.tcverify("screen record manifest.json -o own.json");
     refused.refuses(&[

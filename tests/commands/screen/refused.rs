@@ -7,7 +7,7 @@ use super::folder;
 #[test]
 fn suites_that_are_none() {
     let folder = folder();
-    let text = String::from_utf8(folder.read("suite.json")).unwrap();
+    let text = folder.text("suite.json");
     let run = "--device simulated -o out.json";
     for (changed, words) in [
         (
@@ -33,7 +33,7 @@ fn suites_that_are_none() {
 #[test]
 fn suites_that_ask_for_too_much() {
     let folder = folder();
-    let whole: serde_json::Value = serde_json::from_slice(&folder.read("suite.json")).unwrap();
+    let whole: serde_json::Value = folder.document("suite.json");
     for (field, value, words) in [
         (
             "check",
@@ -77,7 +77,7 @@ fn results_that_are_none() {
             "screen run suite.json {run} -o r.json --inject adder:bit=9"
         ))
         .expect(1);
-    let text = String::from_utf8(folder.read("r.json")).unwrap();
+    let text = folder.text("r.json");
     folder.write("cut.json", &text[..text.len() - 40]);
     folder.write(
         "edited.json",

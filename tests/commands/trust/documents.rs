@@ -202,7 +202,7 @@ fn any_field_changed() {
     let mut tried = 0;
     let mut wrong = Vec::new();
     for (name, command, may_pass) in DOCUMENTS {
-        let honest = String::from_utf8(folder.read(name)).unwrap();
+        let honest = folder.text(name);
         let before = folder.names();
         let run = folder.tcverify(command);
         assert!(run.code != Some(0) || may_pass, "{command}: {run:?}");

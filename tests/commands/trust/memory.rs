@@ -9,7 +9,7 @@ use tcverify::report::Verdict;
 use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
-use crate::support::{Folder, good, sha256};
+use crate::support::{Folder, Says, good, sha256};
 
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy";
 
@@ -95,15 +95,8 @@ fn a_case_without_memory_ends_no_batch() {
     let run = folder
         .tcverify("batch cases.json --max-memory 64M")
         .expect(2);
-    assert!(
-        run.stdout
-            .contains("3 cases: 2 identical, 0 different, 1 could not")
-    );
-    assert!(
-        run.stdout.contains("7200000128 bytes of memory"),
-        "{}",
-        run.stdout
-    );
+    run.says("3 cases: 2 identical, 0 different, 1 could not");
+    run.says("7200000128 bytes of memory");
 }
 
 #[test]
@@ -169,10 +162,7 @@ fn a_tensor_of_a_program_is_checked() {
     let error = Prepared::from_tensors(&check, &resources(), tensors)
         .unwrap_err()
         .to_string();
-    assert!(
-        error.contains("element [0, 0] is 0x1f, which is not a code of e2m1"),
-        "{error}"
-    );
+    error.says("element [0, 0] is 0x1f, which is not a code of e2m1");
 }
 
 #[test]

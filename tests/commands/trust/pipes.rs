@@ -52,7 +52,7 @@ fn no_named_pipe_is_waited_for() {
         .expect(0);
     pipe(&folder, "pipe");
     // A report whose request names one.
-    let report = String::from_utf8(folder.read("report.json")).unwrap();
+    let report = folder.text("report.json");
     let named = report.replacen("\"arch\": \"a100\"", "\"model\": \"pipe\"", 1);
     assert_ne!(named, report);
     folder.write("report.json", named);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, good, sha256};
+use crate::support::{Folder, Says, good, sha256};
 
 const PLAN: &str =
     "shard plan -n 2 --block-rows 1 --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json";
@@ -52,7 +52,7 @@ fn arrays_under_names_of_containers() {
 
 /// The document with another content, sealed as it was.
 fn resealed(folder: &Folder, name: &str, change: impl Fn(&mut Value)) {
-    let document: Value = serde_json::from_slice(&folder.read(name)).unwrap();
+    let document: Value = folder.document(name);
     let mut content = document["content"].clone();
     change(&mut content);
     let content = content.to_string();
@@ -69,14 +69,14 @@ fn resealed(folder: &Folder, name: &str, change: impl Fn(&mut Value)) {
 fn lists_for_objects() {
     let folder = good();
     manifest(&folder, "cases.json");
-    let read: Value = serde_json::from_slice(&folder.read("cases.json")).unwrap();
+    let read: Value = folder.document("cases.json");
     let list = json!([read["schema"], {}, read["cases"]]);
     folder.write("cases.json", list.to_string());
     folder
         .tcverify("batch cases.json")
         .refuses(&["cases.json", "it is a list, and an object is expected"]);
     folder.tcverify(PLAN).expect(0);
-    let document: Value = serde_json::from_slice(&folder.read("plan.json")).unwrap();
+    let document: Value = folder.document("plan.json");
     folder.write(
         "list.json",
         json!([
@@ -144,8 +144,8 @@ fn honest_parts_and_forged_ones() {
     folder.tcverify(merge).expect(1);
     let audit = "shard audit plan.json --parts 2 --seed 1 part-0.json part-1.json";
     let run = folder.tcverify(audit).expect(0);
-    assert!(run.stdout.contains("2 of 2 parts, seed 1: 0, 1"), "{run:?}");
-    assert!(run.stdout.contains("missed with 0.0000 %"), "{run:?}");
+    run.says("2 of 2 parts, seed 1: 0, 1");
+    run.says("missed with 0.0000 %");
     let [clean, wrong] = ["part-0.json", "part-1.json"].map(|name| folder.read(name));
     let content = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap()["content"].clone();
     let clean_found = content(&clean)["found"].clone();
@@ -180,10 +180,7 @@ fn honest_parts_and_forged_ones() {
     });
     folder.tcverify(merge).expect(0);
     let run = folder.tcverify(audit).expect(1);
-    assert!(
-        run.stderr.contains("differ from those supplied: 1"),
-        "{run:?}"
-    );
+    run.stderr.says("differ from those supplied: 1");
     // The draw decides, and depends on the seed alone.
     let one = |seed: u64| {
         let line = format!("shard audit plan.json --parts 1 --seed {seed} part-0.json part-1.json");

@@ -221,7 +221,7 @@ fn batches_and_their_forms() {
         .run(command.env("GITHUB_STEP_SUMMARY", &summary))
         .expect(2);
     let written = ["j.xml", "m.md", "r.json", "summary.md"];
-    let written = written.map(|name| String::from_utf8(folder.read(name)).unwrap());
+    let written = written.map(|name| folder.text(name));
     for text in [&run.stdout, &run.stderr]
         .into_iter()
         .chain(&written[..2])

@@ -1,5 +1,7 @@
 //! Each forgery is refused.
 
+use crate::support::Says;
+
 use serde_json::{Value, json};
 use tcverify::report::Report;
 
@@ -281,11 +283,7 @@ fn what_is_refuted_is_named() {
     forged["verdict"] = json!("different");
     folder.write("forged.json", forged.to_string());
     let run = folder.tcverify("verify-report forged.json").expect(1);
-    assert!(
-        run.stdout.contains("made by tcverify 9.8.7"),
-        "{}",
-        run.stdout
-    );
+    run.says("made by tcverify 9.8.7");
 }
 
 /// One in which all figures agree with each other and with D: only who computes it again finds it.

@@ -4,14 +4,18 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::{HONEST, folder, read};
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 #[test]
 fn true_reports_are_confirmed() {
     let folder = folder();
     for name in HONEST {
-        let run = folder.tcverify(&format!("verify-report {name}.json"));
-        assert!(run.expect(0).stdout.starts_with("CONFIRMED"), "{name}");
+        assert!(
+            folder
+                .stdout(&format!("verify-report {name}.json"))
+                .starts_with("CONFIRMED"),
+            "{name}"
+        );
     }
     for name in ["same", "other"] {
         let quiet = folder
@@ -44,7 +48,7 @@ fn true_reports_are_confirmed() {
 #[test]
 fn what_is_no_report_has_no_answer() {
     let folder = folder();
-    let same = String::from_utf8(folder.read("same.json")).unwrap();
+    let same = folder.text("same.json");
     let twice = same.replacen("\"verdict\"", "\"verdict\": \"different\", \"verdict\"", 1);
     let inner = same.replacen("\"arch\"", "\"arch\": \"h100\", \"arch\"", 1);
     for (text, word) in [
@@ -71,7 +75,7 @@ fn what_is_no_report_has_no_answer() {
     // A file that was changed since is not what the report is of.
     std::fs::copy(folder.path("other.npy"), folder.path("d.npy")).unwrap();
     let run = folder.tcverify("verify-report same.json").expect(1);
-    assert!(run.stdout.contains("`inputs.d.file_sha256`"), "{run:#?}");
+    run.says("`inputs.d.file_sha256`");
     // One that is gone is no difference.
     std::fs::remove_file(folder.path("d.npy")).unwrap();
     folder

@@ -87,7 +87,7 @@ fn absolute(folder: &Folder, word: &str) -> String {
 }
 
 fn read(folder: &Folder, name: &str) -> Value {
-    serde_json::from_slice(&folder.read(&format!("{name}.json"))).unwrap()
+    folder.document(&format!("{name}.json"))
 }
 
 /// Whether `verify-report` finds something wrong with a report, or that it is none.

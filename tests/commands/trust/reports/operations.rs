@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{each_change_is_refused, forge, is_refused, read, run};
 use crate::operations::copied;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 /// Reports on two results for the same arrays, and on attention, a flat array, a quantisation.
 fn folder() -> Folder {
@@ -85,7 +85,7 @@ fn true_reports_on_operations_are_confirmed() {
         assert!(!is_refused(&read(&folder, name)), "{name}");
     }
     let run = folder.tcverify("verify-report attention.json").expect(0);
-    assert!(run.stdout.starts_with("CONFIRMED"), "{}", run.stdout);
+    run.begins("CONFIRMED");
 }
 
 /// What is forged: in which report, where, and what stands there.
