@@ -1,6 +1,6 @@
 //! What an architecture does not have, and what it is said to have instead.
 
-use crate::support::{Folder, Npy, Run, Says, halves};
+use crate::support::{Folder, Npy, Run, Says, halves, listed, rows, words};
 
 fn check(arguments: &str) -> Run {
     let folder = Folder::new();
@@ -31,16 +31,15 @@ fn lists(arguments: &str, first: &str, possible: &[&str]) {
 
 #[test]
 fn a_format_the_architecture_lacks() {
-    lists(
-        "--arch volta --dtype bf16",
-        "error: volta does not multiply bf16*bf16; supported:",
-        &["mma fp16*fp16 -> fp32", "mma fp16*fp16 -> fp16"],
-    );
-    lists(
-        "--arch a100 --dtype e4m3",
-        "error: ampere does not multiply e4m3*e4m3; supported:",
-        &["mma tf32*tf32 -> fp32", "mma fp64*fp64 -> fp64"],
-    );
+    for [given, then, said] in rows! {"
+        --arch volta --dtype bf16 | error: volta does not multiply bf16*bf16; supported:
+            | mma fp16*fp16 -> fp32 | mma fp16*fp16 -> fp16
+        --arch a100 --dtype e4m3 | error: ampere does not multiply e4m3*e4m3; supported:
+            | mma tf32*tf32 -> fp32 | mma fp64*fp64 -> fp64
+    "}
+    {
+        lists(given, then, &listed(said));
+    }
 }
 
 #[test]
@@ -66,10 +65,7 @@ fn a_format_the_instruction_lacks() {
     lists(
         "--arch hopper --dtype fp64 --instruction wgmma",
         "error: hopper does not multiply fp64*fp64 through wgmma; supported:",
-        &[
-            "wgmma tf32*tf32 -> fp32",
-            "other instructions: see 'tcverify archs hopper'",
-        ],
+        &words! {"wgmma tf32*tf32 -> fp32 | other instructions: see 'tcverify archs hopper'"},
     );
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Npy, Says, floats, halves};
+use crate::support::{Folder, Members, Npy, Says, floats, halves, listed, rows, words};
 
 const REPLAY: &str =
     "replay --arch ampere --dtype fp16 generate:1:normal:24x40 generate:2:normal:40x16 -o d.npy";
@@ -10,47 +10,30 @@ const OPERANDS: &str = "--dtype fp16 generate:1:normal:24x40 generate:2:normal:4
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.tcverify(REPLAY).expect(0);
+    folder.passes(REPLAY);
     folder
 }
 
 #[test]
 fn suggestions_are_of_the_same_kind() {
     let folder = folder();
-    for (name, words) in [
-        ("hoper", &["did you mean \"hopper\"?"][..]),
-        ("mi250xx", &["give a GPU's target instead: sm_90"]),
-        (
-            "MI355X",
-            &[
-                "\"MI355X\" is AMD CDNA 4 (gfx950), which is not modelled: nobody has measured it",
-                "tcverify infer",
-            ],
-        ),
-        (
-            "gb300",
-            &[
-                "is NVIDIA Blackwell Ultra (sm_103), which is not modelled",
-                "pull request 2768",
-            ],
-        ),
-        (
-            "10.3",
-            &["is NVIDIA Blackwell Ultra (sm_103), which is not modelled"],
-        ),
-        ("nvidia-rubin", &["is NVIDIA Rubin, which is not modelled"]),
-        ("tpu-v5e", &["is Google TPU, which is not modelled"]),
-        (
-            "intel-arc-b580",
-            &["is Intel XMX (Arc, Data Center GPU Max), which is not modelled"],
-        ),
-        ("gaudi3", &["is Intel Gaudi, which is not modelled"]),
-        ("ascend-910b", &["is Huawei Ascend, which is not modelled"]),
-        (
-            "trn2",
-            &["is AWS Trainium and Inferentia, which is not modelled"],
-        ),
-    ] {
+    for [name, words] in rows! {r#"
+        hoper | did you mean "hopper"?
+        mi250xx | give a GPU's target instead: sm_90
+        MI355X
+            | "MI355X" is AMD CDNA 4 (gfx950), which is not modelled: nobody has measured it
+            | tcverify infer
+        gb300 | is NVIDIA Blackwell Ultra (sm_103), which is not modelled | pull request 2768
+        10.3 | is NVIDIA Blackwell Ultra (sm_103), which is not modelled
+        nvidia-rubin | is NVIDIA Rubin, which is not modelled
+        tpu-v5e | is Google TPU, which is not modelled
+        intel-arc-b580 | is Intel XMX (Arc, Data Center GPU Max), which is not modelled
+        gaudi3 | is Intel Gaudi, which is not modelled
+        ascend-910b | is Huawei Ascend, which is not modelled
+        trn2 | is AWS Trainium and Inferentia, which is not modelled
+    "#}
+    {
+        let words = &listed(words)[..];
         folder
             .tcverify(&format!("check --arch {name} {OPERANDS} d.npy"))
             .refuses(words);
@@ -69,7 +52,7 @@ fn suggestions_are_of_the_same_kind() {
 
 #[test]
 fn a_family_of_formats_says_which() {
-    let tip = |words: &str| Folder::new().tcverify(words).expect(2).stderr;
+    let tip = |words: &str| Folder::new().stderr(words);
     let fp8 = tip("check --arch h100 --dtype fp8 a b d");
     fp8.says("tip: fp8 is ambiguous: e4m3 or e5m2");
     fp8.lacks("fp64'");
@@ -114,20 +97,14 @@ fn auto_asks_identify_and_says_so() {
     let report: Value = folder.document("r.json");
     // Of three that compute alike, the one that is known best.
     assert_eq!(report["rule"]["model"]["architecture"], "ampere");
-    let fits = report["rule"]["chosen"]["fits"].as_array().unwrap();
-    for name in [
-        "turing mma -> fp32",
-        "ampere mma -> fp32",
-        "ada mma -> fp32",
-    ] {
+    let fits = report["rule"]["chosen"].list("fits");
+    for name in words! {"turing mma -> fp32 | ampere mma -> fp32 | ada mma -> fp32"} {
         assert!(fits.contains(&name.into()), "{report:#}");
     }
-    assert!(report["rule"]["chosen"]["tested"].as_u64().unwrap() > fits.len() as u64);
+    assert!(report["rule"]["chosen"].number("tested") > fits.len() as u64);
     // The command that is repeated names it, and says nothing of a choice.
-    let again = report["command"].as_str().unwrap();
-    let again = folder
-        .tcverify(again.strip_prefix("tcverify ").unwrap())
-        .expect(0);
+    let again = report.string("command");
+    let again = folder.passes(again.strip_prefix("tcverify ").unwrap());
     again.lacks("chosen");
     again.lacks("auto");
 }
@@ -139,7 +116,7 @@ fn auto_gives_no_verdict_where_nothing_fits() {
     let d: Vec<f32> = (0..24 * 16).map(|i| i as f32).collect();
     folder.save("d.npy", &Npy::new("<f4", &[24, 16], floats(&d)));
     let check = format!("check --arch auto {OPERANDS} d.npy --json r.json");
-    let run = folder.tcverify(&check).expect(1);
+    let run = folder.differs(&check);
     run.stderr.begins("different: none of the ");
     assert_eq!(
         (run.stdout.as_str(), folder.names()),

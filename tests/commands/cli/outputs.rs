@@ -1,6 +1,6 @@
 //! Where the report goes, how long it is, and that it never stains what reads it.
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Members, Npy, claims, floats, halves};
 
 const CHECK: &str = "check --arch ampere --dtype fp16 a.npy b.npy d.npy";
 
@@ -30,11 +30,11 @@ fn quiet_prints_nothing() {
 #[test]
 fn json_in_a_file_goes_with_the_text() {
     let folder = folder(3);
-    let text = folder.tcverify(CHECK).expect(1).stdout;
+    let text = folder.differs(CHECK).stdout;
     let run = folder.differs(&format!("{CHECK} --json report.json"));
     assert_eq!(run.stdout, text);
     let file = folder.text("report.json");
-    let run = folder.tcverify(&format!("{CHECK} --json -")).expect(1);
+    let run = folder.differs(&format!("{CHECK} --json -"));
     assert_eq!(run.stdout, file);
     assert_eq!(folder.names(), ["a.npy", "b.npy", "d.npy", "report.json"]);
 }
@@ -46,7 +46,7 @@ fn json_and_quiet() {
     assert_eq!(run.stdout, "");
     assert!(!folder.read("report.json").is_empty());
     // Asked for on standard output, it is not withheld.
-    let run = folder.tcverify(&format!("{CHECK} -q --json -")).expect(1);
+    let run = folder.differs(&format!("{CHECK} -q --json -"));
     assert_eq!(run.json()["verdict"], "different");
 }
 
@@ -54,9 +54,7 @@ fn json_and_quiet() {
 fn a_report_replaces_an_older_one() {
     let folder = folder(0);
     folder.write("report.json", "an older report");
-    folder
-        .tcverify(&format!("{CHECK} -q --json report.json"))
-        .expect(0);
+    folder.passes(&format!("{CHECK} -q --json report.json"));
     let report: serde_json::Value = folder.document("report.json");
     assert_eq!(report["verdict"], "identical");
 }
@@ -65,9 +63,7 @@ fn a_report_replaces_an_older_one() {
 fn no_verdict_leaves_an_older_report_alone() {
     let folder = folder(0);
     folder.write("report.json", "an older report");
-    folder
-        .tcverify("check --arch ampere --dtype fp16 a.npy a.npy d.npy --json report.json")
-        .refuses(&["a.npy"]);
+    claims! {folder, "check --arch ampere --dtype fp16 a.npy a.npy d.npy --json report.json | refused | a.npy"}
     assert_eq!(folder.read("report.json"), b"an older report");
     assert_eq!(folder.names(), ["a.npy", "b.npy", "d.npy", "report.json"]);
 }
@@ -77,9 +73,7 @@ fn a_report_never_replaces_an_input() {
     for input in ["a.npy", "b.npy", "d.npy", "./d.npy"] {
         let folder = folder(0);
         let before = folder.read(input);
-        folder
-            .tcverify(&format!("{CHECK} --json {input}"))
-            .refuses(&[input, "would overwrite"]);
+        claims! {folder, "{CHECK} --json {input} | refused | {input} | would overwrite"}
         assert_eq!(folder.read(input), before);
     }
 }
@@ -94,17 +88,14 @@ fn mismatches_are_listed_up_to_a_limit() {
         };
         let report = folder.differing(&format!("{CHECK} {option} --json -"));
         let comparison = &report["outcome"]["comparison"];
-        let first = comparison["first"].as_array().unwrap();
+        let first = comparison.list("first");
         assert_eq!(first.len(), listed);
         assert_eq!(comparison["mismatches"], 15);
         for (i, mismatch) in first.iter().enumerate() {
             assert_eq!(mismatch["index"], serde_json::json!([5 + i, 0]));
         }
 
-        let text = folder
-            .tcverify(&format!("{CHECK} {option}"))
-            .expect(1)
-            .stdout;
+        let text = folder.differs(&format!("{CHECK} {option}")).stdout;
         let rows = text.lines().filter(|line| line.starts_with("  [")).count();
         assert_eq!(rows, listed);
         let more = text.contains(&format!("... and {} more", 15 - listed));

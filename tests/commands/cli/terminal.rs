@@ -1,6 +1,6 @@
 //! What a person sees in a terminal: its columns, one line, colours.
 
-use crate::support::{Folder, Npy, Says, floats, halves};
+use crate::support::{Folder, Npy, Says, claims, floats, halves, holds};
 
 /// 64 x 48 ones in a column times a row; one element of D is another number.
 fn folder() -> Folder {
@@ -35,7 +35,7 @@ fn stays_whole(line: &str) -> bool {
 #[test]
 fn no_sentence_is_wider_than_the_terminal() {
     let folder = folder();
-    let whole = folder.tcverify(&format!("{CHECK} d.npy")).expect(1).stdout;
+    let whole = folder.differs(&format!("{CHECK} d.npy")).stdout;
     let words = |text: &str| -> Vec<String> {
         let words = text
             .split_whitespace()
@@ -121,14 +121,8 @@ fn brief_is_one_line() {
     let part = brief("good.npy --rows 0..8", 0);
     part.begins("IDENTICAL IN PART, 12.5 % of D compared  ");
     // Another report takes the place of the line, as of the text.
-    assert_eq!(
-        folder.json(&format!("{CHECK} --brief --json - good.npy"))["verdict"],
-        "identical"
-    );
-    folder
-        .tcverify(&format!("{CHECK} --brief --quiet good.npy"))
-        .expect(2)
-        .mentions(&["--quiet"]);
+    holds! {folder.json(&format!("{CHECK} --brief --json - good.npy")), "verdict = identical"}
+    claims! {folder, "{CHECK} --brief --quiet good.npy | 2 | --quiet"}
 }
 
 #[test]
@@ -149,10 +143,7 @@ fn colours_as_they_are_wanted() {
     assert!(coloured("--color always", None));
     assert!(coloured("--color=always", Some(("NO_COLOR", "1"))));
     assert!(!coloured("--color never", Some(("CLICOLOR_FORCE", "1"))));
-    folder
-        .tcverify(&format!("{CHECK} good.npy --color some"))
-        .expect(2)
-        .mentions(&["always", "never"]);
+    claims! {folder, "{CHECK} good.npy --color some | 2 | always | never"}
     // What is wrong with the words themselves, too.
     let wrong = |colour: &str| {
         folder
