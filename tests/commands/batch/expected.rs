@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::{Folder, Run, Says};
+use crate::support::{Folder, Run, Says, claims, holds};
 
 fn given() -> Folder {
     let folder = small();
@@ -28,18 +28,15 @@ fn two(good: &str, bad: &str) -> Value {
 fn only_changes_since_a_baseline_fail() {
     let folder = given();
     manifest(&folder, usual(), two("d.npy", "bad.npy"));
-    folder
-        .tcverify("batch cases.json --json known.json")
-        .expect(1);
+    folder.differs("batch cases.json --json known.json");
 
     let run = batch(&folder, "--baseline known.json --junit now.xml").expect(0);
     run.says("DIFFERENT, as expected");
     run.says("every verdict is as expected");
     let found = report(&folder);
-    assert_eq!(found["verdict"], "different");
-    assert_eq!(found["cases"][0]["expected"], "identical");
-    assert_eq!(found["cases"][1]["expected"], "different");
-    assert_eq!(found["baseline"]["gone"], json!([]));
+    holds! {found, "
+        verdict = different | cases.0.expected = identical | cases.1.expected = different | baseline.gone = []
+    "}
     let junit = folder.text("now.xml");
     junit.lacks("<failure");
 
@@ -82,9 +79,7 @@ fn only_changes_since_a_baseline_fail() {
     manifest(&folder, usual(), two("d.npy", "absent.npy"));
     batch(&folder, "--baseline known.json").expect(2);
     // And nothing is expected of a case that had no verdict.
-    folder
-        .tcverify("batch cases.json --json unjudged.json")
-        .expect(2);
+    folder.fails("batch cases.json --json unjudged.json");
     manifest(&folder, usual(), two("d.npy", "bad.npy"));
     batch(&folder, "--baseline unjudged.json").expect(1);
 }
@@ -105,9 +100,7 @@ fn a_case_states_its_verdict() {
     }
     // It goes before the report of an earlier run, and a null takes a default away.
     manifest(&folder, usual(), case("bad.npy", Value::Null));
-    folder
-        .tcverify("batch cases.json --json known.json")
-        .expect(1);
+    folder.differs("batch cases.json --json known.json");
     manifest(&folder, usual(), case("bad.npy", "identical".into()));
     batch(&folder, "--baseline known.json").expect(1);
     let mut defaults = usual();
@@ -127,28 +120,24 @@ fn a_case_states_its_verdict() {
     batch(&folder, "--resume state.json").expect(0);
 
     manifest(&folder, usual(), case("d.npy", "unjudged".into()));
-    let run = folder.tcverify("batch cases.json").expect(2);
-    run.stderr.says("field \"expect\": expected \"identical\"");
+    claims! {folder, r#"batch cases.json | 2 | field "expect": expected "identical""#}
 }
 
 /// Whoever is judged does not say what is expected.
 #[test]
 fn a_policy_allows_no_case_to_state_its_verdict() {
     let folder = given();
-    std::fs::create_dir(folder.path("pushed")).unwrap();
+    folder.create("pushed");
     for name in ["x.npy", "w.npy", "bad.npy"] {
-        std::fs::copy(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
+        folder.copy(name, &format!("pushed/{name}"));
     }
     manifest(
         &folder,
         usual(),
         json!([{"name": "one", "d": "bad.npy", "expect": "different"}]),
     );
-    std::fs::rename(folder.path("cases.json"), folder.path("pushed/cases.json")).unwrap();
-    let run = folder
-        .tcverify("batch pushed/cases.json --policy strict")
-        .expect(2);
-    run.stderr.says("allows no case to state its own verdict");
+    folder.rename("cases.json", "pushed/cases.json");
+    claims! {folder, "batch pushed/cases.json --policy strict | 2 | allows no case to state its own verdict"}
 }
 
 #[test]

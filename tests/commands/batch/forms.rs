@@ -1,6 +1,6 @@
 //! The report in other forms.
 
-use crate::support::Says;
+use crate::support::{Says, claims, words};
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn groups_keep_names() {
     let cases =
         json!([{"name": "one", "b": "no_such_file.npy"}, {"name": "two", "b": "no_such_file.npy"}]);
     manifest(&folder, usual(), cases);
-    let run = folder.tcverify("batch cases.json").expect(2);
+    let run = folder.fails("batch cases.json");
     run.says("no_such_file.npy");
     run.lacks("no such file.npy");
 }
@@ -25,16 +25,8 @@ fn junit_markdown_and_annotations() {
     let cases = json!([{"name": "a <b> & |c|"}, {"name": "bad", "d": "bad.npy"}, {"name": "gone", "b": "gone.npy"}]);
     manifest(&folder, usual(), cases);
     let mut command = folder.command();
-    command.args([
-        "batch",
-        "cases.json",
-        "--junit",
-        "r.xml",
-        "--markdown",
-        "r.md",
-        "--github",
-        "-q",
-    ]);
+    command
+        .args(words! {"batch | cases.json | --junit | r.xml | --markdown | r.md | --github | -q"});
     command.env("GITHUB_STEP_SUMMARY", folder.path("summary.md"));
     let run = folder.run(&mut command).expect(2);
     let annotations: Vec<_> = run.stdout.lines().collect();
@@ -91,8 +83,7 @@ fn a_case_that_was_taken_out() {
     });
     folder.write("cases.json", manifest.to_string());
     let words = "batch cases.json --junit r.xml --markdown r.md";
-    let run = folder.tcverify(words).expect(0);
-    run.begins("IDENTICAL IN PART");
+    claims! {folder, "{words} | 0 | ^IDENTICAL IN PART"}
     for name in ["r.xml", "r.md"] {
         let text = folder.text(name);
         let said = "recorded, but not among the cases: 2 products";
@@ -108,18 +99,13 @@ fn a_case_that_was_taken_out() {
 fn inputs_are_not_written_over() {
     let folder = small();
     manifest(&folder, usual(), json!([{"name": "one"}]));
-    for words in [
-        "--json d.npy",
-        "--junit cases.json",
-        "--resume x.npy",
-        "--markdown ./w.npy",
-        "--json r --junit r",
-        "--json - --github",
-    ] {
+    for words in words! {"
+        --json d.npy | --junit cases.json | --resume x.npy | --markdown ./w.npy | --json r --junit r
+        | --json - --github
+    "}
+    {
         let before = ["d.npy", "cases.json", "x.npy", "w.npy"].map(|name| folder.read(name));
-        folder
-            .tcverify(&format!("batch cases.json {words}"))
-            .refuses(&[]);
+        claims! {folder, "batch cases.json {words} | refused"}
         let after = ["d.npy", "cases.json", "x.npy", "w.npy"].map(|name| folder.read(name));
         assert_eq!(before, after, "{words}");
     }
