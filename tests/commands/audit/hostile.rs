@@ -7,7 +7,7 @@ use tcverify::commit::Commitment;
 use tcverify::io::tree::Hash;
 
 use super::{BEACON, PLAIN, Product, challenge, json};
-use crate::support::{Folder, Says, sha256};
+use crate::support::{Folder, Says, rows, set, sha256};
 
 /// A commitment, a challenge and its opening, as the library reads them.
 struct Read {
@@ -288,30 +288,17 @@ fn commitments_that_contradict_themselves_are_none() {
         folder.write("c.json", value.to_string());
         challenge(&folder, BEACON, 3).refuses(&["c.json", words]);
     };
-    edited(
-        &|c| c["inputs"]["a"]["shape"] = json!([33, 70]),
-        "a is [33, 70] in Rows",
-    );
-    edited(
-        &|c| c["inputs"]["a"]["shape"] = json!([70]),
-        "[70] is not a shape that has lines",
-    );
-    edited(
-        &|c| c["inputs"]["a"]["lines"] = json!("columns"),
-        "a is [32, 70] in Columns",
-    );
-    edited(
-        &|c| c["inputs"]["b"]["lines"] = json!("whole"),
-        "b is [70, 9] in Whole",
-    );
-    edited(
-        &|c| c["product"]["transpose_b"] = json!(true),
-        "b is [70, 9] in Columns",
-    );
-    edited(
-        &|c| c["product"]["sparse"] = json!("2:4"),
-        "its product has a compressed A",
-    );
+    for [at, value, said] in rows! {r#"
+        inputs.a.shape | [33, 70] | a is [33, 70] in Rows
+        inputs.a.shape | [70] | [70] is not a shape that has lines
+        inputs.a.lines | "columns" | a is [32, 70] in Columns
+        inputs.b.lines | "whole" | b is [70, 9] in Whole
+        product.transpose_b | true | b is [70, 9] in Columns
+        product.sparse | "2:4" | its product has a compressed A
+    "#}
+    {
+        edited(&|document| set(document, at, value), said);
+    }
     // Only B may be one matrix of a batch.
     edited(
         &|c| {
