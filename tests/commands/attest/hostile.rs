@@ -6,7 +6,7 @@ use tcverify::attest::{Envelope, PAYLOAD_TYPE, decoded};
 use tcverify::sign::Signer;
 
 use super::{NAMES, attested, folder, statement, verify};
-use crate::support::{Folder, Says};
+use crate::support::{Folder, Members, Says, claims};
 
 /// The envelope, and `verify` of another one.
 fn envelope(folder: &Folder) -> Value {
@@ -306,7 +306,7 @@ fn keys_and_thresholds() {
     both("--threshold 3").refuses(&["--threshold must be 1 to 2"]);
     both("--threshold 0").refuses(&["--threshold must be 1 to 2"]);
     let mut envelope = envelope(&folder);
-    let payload = decoded(envelope["payload"].as_str().unwrap()).unwrap();
+    let payload = decoded(envelope.string("payload")).unwrap();
     let second = Signer::read(&folder.path("1.pem")).unwrap();
     let second = Envelope::sign(PAYLOAD_TYPE, &payload, &second);
     let second = serde_json::to_value(&second).unwrap()["signatures"][0].clone();
@@ -317,20 +317,16 @@ fn keys_and_thresholds() {
         .expect(1)
         .mentions(&["1 of its 2 signatures"]);
     let twice = "attest verify --key 0.pub.pem --key 0.pub.pem --threshold 2 att.json d.npy";
-    folder.tcverify(twice).expect(1);
-    folder
-        .tcverify("attest verify --key 0.pem att.json d.npy")
-        .refuses(&["0.pem", "-pubout"]);
-    folder
-        .tcverify("attest export att.json --bundle b.json")
-        .refuses(&["att.json", "one signature"]);
+    claims! {folder, "
+        {twice} | 1
+        attest verify --key 0.pem att.json d.npy | refused | 0.pem | -pubout
+        attest export att.json --bundle b.json | refused | att.json | one signature
+    "}
 }
 
 #[cfg(unix)]
 #[test]
 fn files_without_end_are_refused() {
     let folder = folder();
-    folder
-        .tcverify("attest verify --key 0.pub.pem /dev/zero d.npy")
-        .refuses(&["/dev/zero", "more than"]);
+    claims! {folder, "attest verify --key 0.pub.pem /dev/zero d.npy | refused | /dev/zero | more than"}
 }
