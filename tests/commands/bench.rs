@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, holds};
 
 /// A run of few small products.
 fn measured(folder: &Folder) -> Value {
@@ -18,8 +18,7 @@ fn a_run_says_what_it_depends_on() {
     let rows = rows.as_array().expect("rows");
     assert!(rows.len() >= 2, "{rows:?}");
     for row in rows {
-        assert_eq!(row["size"], 48);
-        assert_eq!(row["threads"], 1);
+        holds! {row, "size = 48 | threads = 1"}
         assert!(row["kernels"].is_string());
         let number = |key: &str| row[key].as_f64().expect("a number");
         assert!(number("rate") > 0.0 && number("gemm_rate") > 0.0);

@@ -1,6 +1,6 @@
 //! D is another computation's.
 
-use crate::support::Says;
+use crate::support::{Members, Says};
 
 use super::{causes, floats_of, folder, names, save};
 
@@ -9,9 +9,7 @@ const WITH_C: &str = "--arch a100 --dtype fp16 --c c.npy a.npy b.npy d.npy";
 
 /// D as `tcverify replay` makes it with these options.
 fn replayed(folder: &crate::support::Folder, options: &str) {
-    folder
-        .tcverify(&format!("replay {options} -q -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {options} -q -o d.npy"));
 }
 
 #[test]
@@ -164,7 +162,7 @@ fn a_batch_and_policies_and_names_that_a_shell_would_split() {
         let command = format!(
             "generate generate:5:normal:{shape} --dtype fp16 --role {role} -q -o {role}.npy"
         );
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     replayed(
         &folder,
@@ -172,10 +170,7 @@ fn a_batch_and_policies_and_names_that_a_shell_would_split() {
     );
     let check = format!("{CHECK} --nan any --zero any");
     names(&folder, &check, "b_transposed", true);
-    let command = causes(&folder, &check)[0]["command"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let command = causes(&folder, &check)[0].string("command").to_owned();
     assert_eq!(
         command,
         "tcverify check --arch a100 --dtype fp16 --nan any --zero any --transpose-b a.npy b.npy d.npy"
@@ -187,9 +182,7 @@ fn a_cause_is_the_same_whatever_computes_it() {
     let folder = folder("fp16", [40, 40, 40]);
     replayed(&folder, "--arch v100 --dtype fp16 a.npy b.npy");
     let run = |rest: &str| {
-        let run = folder
-            .tcverify(&format!("check {CHECK} --json - {rest}"))
-            .expect(1);
+        let run = folder.differs(&format!("check {CHECK} --json - {rest}"));
         run.json()["causes"].clone()
     };
     let first = run("");

@@ -2,13 +2,11 @@
 //! layout, other scales, another conversion.
 
 use super::{causes, floats_of, folder, names, save};
-use crate::support::{Folder, Npy, Says};
+use crate::support::{Folder, Members, Npy, Says};
 
 /// D as this replay gives it.
 fn replay(folder: &Folder, product: &str, d: &str) {
-    folder
-        .tcverify(&format!("replay {product} -q -o {d}"))
-        .expect(0);
+    folder.passes(&format!("replay {product} -q -o {d}"));
 }
 
 /// The payload of an array of two-byte codes.
@@ -52,7 +50,7 @@ fn settings_left_out() {
     // With the bias, nothing was left out.
     let given = format!("{base} --bias bias.npy --d-dtype fp32 a.npy b.npy");
     replay(&folder, &given, "d.npy");
-    folder.tcverify(&format!("check {given} d.npy")).expect(0);
+    folder.passes(&format!("check {given} d.npy"));
 }
 
 /// FP32 operands that a tensor core took as TF32, rounded to nearest or not, are told without being asked for.
@@ -67,13 +65,9 @@ fn tf32_for_fp32() {
         replay(&folder, &product, "d.npy");
         let check = "--arch a100 --dtype fp32 a.npy b.npy d.npy";
         let sentence = names(&folder, check, "precision", true);
-        assert!(
-            sentence.contains(said) && sentence.contains("allow_tf32"),
-            "{sentence}"
-        );
-        let found = folder
-            .tcverify("identify a.npy b.npy d.npy --json -")
-            .expect(0);
+        sentence.says(said);
+        sentence.says("allow_tf32");
+        let found = folder.passes("identify a.npy b.npy d.npy --json -");
         let fits = found.json()["fits"].clone();
         let nearest = fits[0]["nearest"].as_bool().unwrap_or(false);
         assert_eq!(nearest, input == "nearest", "{fits}");
@@ -153,7 +147,7 @@ fn scales_taken_otherwise() {
     for (name, seed, shape) in [("a", 1, "64x512"), ("b", 2, "512x128")] {
         let spec = format!("generate:{seed}:normal:{shape}");
         let command = format!("generate {spec} --dtype e4m3 --role {name} -q -o {name}.npy");
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     let scale = |i: usize| 0.1 + (i * 37 % 101) as f32 / 40.0;
     let of_a: Vec<u32> = (0..64 * 4).map(|i| scale(i).to_bits()).collect();
@@ -243,18 +237,10 @@ fn two_things_at_once() {
     d[6 * n..7 * n].copy_from_slice(&row);
     save(&folder, "d.npy", [m, n], &d);
     let found = causes(&folder, "--arch a100 --dtype bf16 a.npy b.npy d.npy");
-    let kinds: Vec<&str> = found
-        .iter()
-        .map(|cause| cause["kind"].as_str().unwrap())
-        .collect();
+    let kinds: Vec<&str> = found.iter().map(|cause| cause.string("kind")).collect();
     assert_eq!(kinds, ["relu", "row_moved"], "{found:#?}");
-    let explained: u64 = found
-        .iter()
-        .map(|cause| cause["mismatches"].as_u64().unwrap())
-        .sum();
-    let run = folder
-        .tcverify("check --arch a100 --dtype bf16 a.npy b.npy d.npy --json -")
-        .expect(1);
+    let explained: u64 = found.iter().map(|cause| cause.number("mismatches")).sum();
+    let run = folder.differs("check --arch a100 --dtype bf16 a.npy b.npy d.npy --json -");
     assert_eq!(
         run.json()["mismatch_count"].as_u64().unwrap_or(explained),
         explained

@@ -1,7 +1,7 @@
 //! The page of an element: bits at their weights, units side by side, and where they part.
 
 use crate::html::shown;
-use crate::support::{Folder, Npy, Says, halves};
+use crate::support::{Folder, Npy, Says, halves, listed, rows};
 use tcverify::emu::Catalogue;
 
 /// A row of A and a column of B.
@@ -14,7 +14,7 @@ fn folder(a: &[f32], b: &[f32]) -> Folder {
 
 fn page(folder: &Folder, arch: &str) -> String {
     let explain = format!("explain --arch {arch} --dtype fp16 a.npy b.npy --at 0,0 --html e.html");
-    folder.tcverify(&explain).expect(0);
+    folder.passes(&explain);
     folder.text("e.html")
 }
 
@@ -55,11 +55,9 @@ fn units_stand_side_by_side_and_part_where_they_part() {
 fn a_title_begins_with_the_file() {
     let folder = parting();
     let product = "--arch v100 --dtype fp16 a.npy b.npy";
-    folder
-        .tcverify(&format!("replay {product} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {product} -o d.npy"));
     let explain = format!("explain {product} d.npy --at 0,0 --html e.html");
-    folder.tcverify(&explain).expect(0);
+    folder.passes(&explain);
     let page_of = folder.text("e.html");
     page_of.says("<title>d.npy: D[0, 0] on v100 - ");
 }
@@ -75,9 +73,7 @@ fn infinities_are_said() {
 fn a_long_chain() {
     let folder = Folder::new();
     let explain = "explain --arch a100,v100 --dtype fp16 generate:1:normal:1x4096 generate:2:normal:4096x1 --at 0,0";
-    folder
-        .tcverify(&format!("{explain} --html e.html"))
-        .expect(0);
+    folder.passes(&format!("{explain} --html e.html"));
     let page_of = folder.text("e.html");
     let frames = page_of.matches("<article class=\"frame\"").count();
     assert!((4..=16).contains(&frames), "{frames}");
@@ -100,7 +96,7 @@ fn every_unit_is_drawn() {
                      generate:2:normal:40x2 --at 1,1 --html e.html",
                     architecture.name, instruction.name, rule.accumulator
                 );
-                folder.tcverify(&explain).expect(0);
+                folder.passes(&explain);
                 let page_of = folder.text("e.html");
                 assert!(page_of.contains("<svg class=\"drawing\""), "{explain}");
                 assert!(page_of.contains("class=\"result\""), "{explain}");
@@ -116,7 +112,7 @@ fn schedules_are_drawn_by_operations() {
     let folder = Folder::new();
     let explain = "explain --arch a100,h100 --instruction mma --dtype bf16 --schedule cublas-workspace --split-k 3 \
                    generate:1:normal:2x192 generate:2:normal:192x2 --at 1,1 --html e.html";
-    folder.tcverify(explain).expect(0);
+    folder.passes(explain);
     let page_of = folder.text("e.html");
     assert_eq!(page_of.matches("data-name=\"chain over ").count(), 3);
     page_of.says("<title>D[1, 1] on a100, h100 - ");
@@ -128,17 +124,16 @@ fn schedules_are_drawn_by_operations() {
 fn what_is_refused() {
     let folder = parting();
     let explain = "explain --dtype fp16 a.npy b.npy --at 0,0";
-    for (more, words) in [
-        ("--arch h100,a100", &["h100,a100"][..]),
-        ("--arch h100,nothing --html e.html", &["nothing"]),
-        ("--arch h100 --html a.npy", &["a.npy", "overwrite"]),
-        ("--arch h100 --html e.html --json", &["--json"]),
-        (
-            "--arch a100,a100,a100,a100,a100,a100,a100,a100,a100 --html e.html",
-            &["9 units", "8"],
-        ),
-    ] {
-        let run = folder.tcverify(&format!("{explain} {more}")).expect(2);
+    for [more, words] in rows! {"
+        --arch h100,a100 | h100,a100
+        --arch h100,nothing --html e.html | nothing
+        --arch h100 --html a.npy | a.npy | overwrite
+        --arch h100 --html e.html --json | --json
+        --arch a100,a100,a100,a100,a100,a100,a100,a100,a100 --html e.html | 9 units | 8
+    "}
+    {
+        let words = &listed(words)[..];
+        let run = folder.fails(&format!("{explain} {more}"));
         run.mentions(words);
     }
     assert_eq!(folder.names(), ["a.npy", "b.npy"]);
@@ -149,7 +144,7 @@ fn what_is_refused() {
 fn the_drawing_of_the_docs() {
     let folder = Folder::new();
     let explain = "explain --arch a100 --dtype fp16 generate:1:normal:16x64 generate:2:normal:64x8 --at 12,7 --html e.html";
-    folder.tcverify(explain).expect(0);
+    folder.passes(explain);
     let page_of = folder.text("e.html");
     let second = page_of
         .match_indices("<svg class=\"drawing\"")

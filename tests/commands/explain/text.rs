@@ -1,6 +1,6 @@
 //! What people read.
 
-use crate::support::Says;
+use crate::support::{Says, words};
 
 use super::asked::{Element, choice, text};
 use tcverify::explain::Wish;
@@ -26,16 +26,13 @@ fn sixteen_products_in_full() {
     ));
     let lines: Vec<_> = shown.lines().collect();
     assert_eq!(lines[0], "COMPUTED  D[0, 0]");
-    for words in [
-        "K = 16 in 2 steps",
-        "computed  0xb5800000 -9.536743e-7 = -2^-20",
-        "exact     -63*2^-26",
-        "step 1 of 2, k 0 to 7",
-        "k 0  0x3e00 1.5",
-        "exponent  0, set by k 0; terms are truncated to multiples of 2^-24",
-        "step 2 of 2, k 8 to 15",
-        "exponent  1, set by the accumulator; terms are truncated to multiples of 2^-23",
-    ] {
+    for words in words! {"
+        K = 16 in 2 steps | computed  0xb5800000 -9.536743e-7 = -2^-20 | exact     -63*2^-26
+        | step 1 of 2, k 0 to 7 | k 0  0x3e00 1.5
+        | exponent  0, set by k 0; terms are truncated to multiples of 2^-24 | step 2 of 2, k 8 to 15
+        | exponent  1, set by the accumulator; terms are truncated to multiples of 2^-23
+    "}
+    {
         assert!(shown.contains(words), "{words:?} is not in\n{shown}");
     }
     // Zero products take one line, not one each.

@@ -7,22 +7,16 @@ use super::{CHECK, EVIL, example};
 #[test]
 fn annotations_are_one_line_each_and_follow_the_text() {
     let folder = example();
-    let text = folder.tcverify(&format!("{CHECK} d.npy")).expect(1).stdout;
-    let run = folder
-        .tcverify(&format!("{CHECK} d.npy --github"))
-        .expect(1);
+    let text = folder.differs(&format!("{CHECK} d.npy")).stdout;
+    let run = folder.differs(&format!("{CHECK} d.npy --github"));
     let annotations = run
         .stdout
         .strip_prefix(text.as_str())
         .expect("the text comes first");
     let lines: Vec<_> = annotations.lines().collect();
     assert_eq!(lines.len(), 1, "{lines:#?}");
-    assert!(lines[0].starts_with(
-        "::error title=tcverify%3A different::1 of 4 elements of D differ (25 %25; plus C)%0Alikely cause: Only one bit of one element differs, of 4 elements: bit 0"
-    ));
-    let run = folder
-        .tcverify(&format!("{CHECK} good.npy -q --github"))
-        .expect(0);
+    lines[0].begins("::error title=tcverify%3A different::1 of 4 elements of D differ (25 %25; plus C)%0Alikely cause: Only one bit of one element differs, of 4 elements: bit 0");
+    let run = folder.passes(&format!("{CHECK} good.npy -q --github"));
     run.begins("::notice title=tcverify%3A identical::all 4 elements");
     assert_eq!(run.stdout.lines().count(), 1);
 }
@@ -30,7 +24,7 @@ fn annotations_are_one_line_each_and_follow_the_text() {
 #[test]
 fn no_file_name_becomes_a_command() {
     let folder = example();
-    std::fs::copy(folder.path("a.npy"), folder.path(EVIL)).unwrap();
+    folder.copy("a.npy", EVIL);
     let words = "check --arch a100 --dtype fp16 --c c.npy -q --github".split(' ');
     let run = folder
         .words(words.chain([EVIL, "b.npy", "good.npy"]))

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use super::{folder, page};
-use crate::support::{Folder, Run, Says};
+use crate::support::{Folder, Run, Says, words};
 
 /// What the browser makes of a page: the document after its script has run, and what it logged.
 pub fn shown(folder: &Folder, name: &str) -> Option<Run> {
@@ -19,20 +19,11 @@ pub fn shown(folder: &Folder, name: &str) -> Option<Run> {
     }
     let profile = tempfile::TempDir::new().unwrap();
     let mut command = folder.shell(browser.to_str().expect("a plain name"));
-    command.args([
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--enable-logging=stderr",
-        "--v=0",
-        "--virtual-time-budget=5000",
-        "--dump-dom",
-    ]);
+    command.args(words! {"
+        --headless | --no-sandbox | --disable-gpu | --disable-quic | --no-first-run
+        | --disable-background-networking | --disable-component-update | --disable-sync
+        | --enable-logging=stderr | --v=0 | --virtual-time-budget=5000 | --dump-dom
+    "});
     command.arg(format!("--user-data-dir={}", profile.path().display()));
     command.arg(format!("file://{}", folder.path(name).display()));
     Some(folder.run(&mut command).expect(0))
@@ -55,10 +46,9 @@ fn the_script_draws_without_an_error() {
     };
     assert_eq!(complaints(&run), [""; 0]);
     // 4 rows of 384 and 64 x 64, less the 64 in both; bins of 2 x 2: 4 x 192, and 32 x 32 less 32.
-    run.says_all([
-        "5,568 mismatches in 1,760 of 49,152 cells; at most 4 in one",
-        "<div id=\"map\" class=\"map\">",
-    ]);
+    run.says_all(words! {r#"
+        5,568 mismatches in 1,760 of 49,152 cells; at most 4 in one | <div id="map" class="map">
+    "#});
     // The script gave it the size of what it drew.
     run.says("style=\"height: ");
 }
@@ -158,13 +148,8 @@ fn nothing_is_wider_than_a_phone() {
         said.lacks("too wide by 0");
     }
     let cases = crate::batch::pages::every_kind();
-    cases.tcverify("batch cases.json -q --html .").expect(2);
-    for name in [
-        "index.html",
-        "case-001.html",
-        "case-002.html",
-        "case-003.html",
-    ] {
+    cases.fails("batch cases.json -q --html .");
+    for name in words! {"index.html | case-001.html | case-002.html | case-003.html"} {
         let page = cases.text(name);
         if let Some(said) = on_a_phone(&cases, &format!("phone-{name}"), &page, "") {
             assert!(said.contains("too wide by 0"), "{name}: {said}");
@@ -257,7 +242,7 @@ fn groups_are_told_apart() {
 #[test]
 fn the_index_sorts_and_filters() {
     let folder = crate::batch::pages::every_kind();
-    folder.tcverify("batch cases.json -q --html .").expect(2);
+    folder.fails("batch cases.json -q --html .");
     let page = folder.text("index.html");
     let script = "
         const said = [], rows = () => [...document.querySelectorAll('.cases tbody tr')].filter((row) => !row.hidden);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{product, with};
-use crate::support::{Folder, Npy, Says};
+use crate::support::{Folder, Npy, Says, claims, holds};
 
 /// What `product` computed, three slices of 1408 k by wgmma, in fields; with others in their place.
 fn description(more: Value) -> String {
@@ -30,12 +30,10 @@ fn kernels(folder: &Folder, words: &[&str]) -> crate::support::Run {
 fn a_description_is_a_check() {
     let folder = product();
     // BF16 would hide most differences.
-    folder
-        .tcverify(
-            "replay --arch hopper --dtype bf16 --schedule cublas-nvjet-splitk --split-k 3 --d-dtype fp32 \
-             a.npy b.npy -o f.npy",
-        )
-        .expect(0);
+    claims! {folder, "
+        replay --arch hopper --dtype bf16 --schedule cublas-nvjet-splitk --split-k 3 --d-dtype fp32 a.npy b.npy -o f.npy
+            | 0
+    "}
     let check = |mut more: Value, options: &str| {
         more["output_dtype"] = "float32".into();
         let text = description(more);
@@ -57,9 +55,7 @@ fn a_description_is_a_check() {
         "bias.npy",
         &Npy::new("<f4", &[64], bias.collect::<Vec<u8>>()),
     );
-    folder
-        .tcverify("generate generate:4:normal:32x64 --dtype fp32 --role c -o c.npy")
-        .expect(0);
+    folder.passes("generate generate:4:normal:32x64 --dtype fp32 --role c -o c.npy");
     check(json!({}), "--bias bias.npy").refuses(&["--bias", "epilogue NONE"]);
     check(json!({}), "--c c.npy").refuses(&["--c", "epilogue NONE"]);
     check(json!({}), "--activation relu").refuses(&["--activation", "epilogue NONE"]);
@@ -87,8 +83,7 @@ fn descriptions_are_written_and_compared() {
     kernels(&folder, &plan).expect(0);
     let written = folder.text("w.json");
     let fields: Value = serde_json::from_str(&written).expect("JSON");
-    assert_eq!(fields["algorithm"], "WGMMA");
-    assert_eq!(fields["k_cuts"][0]["span"], 1408);
+    holds! {fields, "algorithm = WGMMA | k_cuts.0.span = 1408"}
     let same = |one: &str, other: &str, more: &[&str]| {
         kernels(&folder, &[&["same", one, other][..], &shape, more].concat())
     };
