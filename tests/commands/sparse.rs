@@ -349,7 +349,7 @@ fn what_is_no_sparse_product_is_refused() {
     "}
     {
         let said = &listed(said)[..];
-        let run = folder.fails(&words);
+        let run = folder.fails(words);
         for said in said {
             assert!(
                 run.stderr.contains(said),

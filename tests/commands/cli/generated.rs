@@ -30,8 +30,7 @@ fn files_and_specs_are_the_same_operands() {
     }
     let check = |operands: &str| {
         let replay = format!("replay --arch ampere --dtype fp16 --transpose-b {operands} -o -");
-        let shell = folder.passes(&format!("{replay} --quiet"));
-        shell
+        folder.passes(&format!("{replay} --quiet"))
     };
     let from_files = check("--c c.npy a.npy b.npy").stdout;
     let from_specs = check(&format!(
