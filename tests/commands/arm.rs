@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, Says, claims, holds};
 
 /// Operands of 8x16 by 16x12, all of one format.
 fn operands(format: &str, k: usize) -> Folder {
@@ -10,7 +10,7 @@ fn operands(format: &str, k: usize) -> Folder {
     for (seed, shape, role) in [(1, format!("8x{k}"), "a"), (2, format!("{k}x12"), "b")] {
         let operand = format!("generate:{seed}:normal:{shape} --dtype {format} --role {role}");
         let words = format!("generate {operand} -o {role}.npy");
-        folder.tcverify(&words).expect(0);
+        folder.passes(&words);
     }
     folder
 }
@@ -20,10 +20,9 @@ fn a_chip_is_named() {
     let folder = operands("bf16", 16);
     let replay = "replay --dtype bf16 a.npy b.npy -o d.npy --arch";
     for chip in ["graviton3", "grace", "apple-m4", "Neoverse-V2"] {
-        folder.tcverify(&format!("{replay} {chip}")).expect(0);
+        folder.passes(&format!("{replay} {chip}"));
         let check = format!("check --arch {chip} --dtype bf16 a.npy b.npy d.npy");
-        let run = folder.tcverify(&check).expect(0);
-        assert!(run.stdout.contains("arm bfdot"), "{}", run.stdout);
+        claims! {folder, "{check} | 0 | arm bfdot"}
     }
     // Four k at a time are two pairs, one after the other.
     let check = "check --arch arm --dtype bf16 a.npy b.npy d.npy --instruction";
@@ -37,20 +36,16 @@ fn a_chip_is_named() {
             .tcverify(&format!("{check} {instruction}"))
             .expect(code);
     }
-    folder
-        .tcverify("check --arch h100 --dtype bf16 a.npy b.npy d.npy")
-        .expect(1);
-    // Whoever does not know it finds it, and the GPU's D is told from the CPU's.
-    let run = folder.tcverify("identify --dtype bf16 a.npy b.npy d.npy");
-    let found = run.expect(0).stdout;
-    assert!(found.contains("arm bfdot"), "{found}");
-    folder
-        .tcverify("replay --dtype bf16 a.npy b.npy -o gpu.npy --arch h100")
-        .expect(0);
+    claims! {folder, "
+        check --arch h100 --dtype bf16 a.npy b.npy d.npy | 1
+        # Whoever does not know it finds it, and the GPU's D is told from the CPU's.
+        identify --dtype bf16 a.npy b.npy d.npy | 0 | arm bfdot
+        replay --dtype bf16 a.npy b.npy -o gpu.npy --arch h100 | 0
+    "}
     let run = folder.tcverify("compare gpu.npy d.npy a.npy b.npy --dtype bf16");
     let (code, text) = (run.code, run.stdout);
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("arm bfdot"), "{text}");
+    text.says("arm bfdot");
 }
 
 /// OpenBLAS adds blocks of K to C, the last two of which are alike.
@@ -61,12 +56,10 @@ fn a_library_s_blocks_of_k() {
     let unit = "--arch arm --instruction bfmmla --dtype bf16";
     for schedule in ["openblas-neoverse-n2", "openblas-neoverse-v1", "iree-bf16"] {
         let replay = format!("replay {unit} --schedule {schedule} a.npy b.npy -o {schedule}.npy");
-        folder.tcverify(&replay).expect(0);
+        folder.passes(&replay);
     }
     // IREE's is the bare chain.
-    folder
-        .tcverify(&format!("check {unit} a.npy b.npy iree-bf16.npy"))
-        .expect(0);
+    folder.passes(&format!("check {unit} a.npy b.npy iree-bf16.npy"));
     for (d, schedule, code) in [
         ("openblas-neoverse-n2", "openblas-neoverse-n2", 0),
         ("openblas-neoverse-n2", "openblas-neoverse-v1", 1),
@@ -76,19 +69,14 @@ fn a_library_s_blocks_of_k() {
         let check = format!("check {unit} --schedule {schedule} a.npy b.npy {d}.npy");
         folder.tcverify(&check).expect(code);
     }
-    folder
-        .tcverify("replay --arch h100 --dtype bf16 a.npy b.npy -o gpu.npy")
-        .expect(0);
+    folder.passes("replay --arch h100 --dtype bf16 a.npy b.npy -o gpu.npy");
     for schedule in ["openblas-neoverse-n2", "openblas-neoverse-v1"] {
-        let run = folder.tcverify(&format!("identify --dtype bf16 a.npy b.npy {schedule}.npy"));
-        let found = run.expect(0).stdout;
+        let found = folder.stdout(&format!("identify --dtype bf16 a.npy b.npy {schedule}.npy"));
         assert!(found.contains(schedule), "{found}");
         let compare = format!("compare gpu.npy {schedule}.npy a.npy b.npy --dtype bf16");
-        let text = folder.tcverify(&compare).expect(1).stdout;
-        assert!(
-            text.contains("both explained") && text.contains(schedule),
-            "{text}"
-        );
+        let text = folder.differs(&compare).stdout;
+        text.says("both explained");
+        text.says(schedule);
     }
     // Blocks are filled up, each by itself.
     let ragged = operands("bf16", 301);
@@ -105,20 +93,14 @@ fn lscale_and_osm_decide_bits() {
     let folder = operands("e4m3", 16);
     let unit = "--arch arm --instruction fdot2 --acc f16 --dtype e4m3";
     let made = format!("{unit} --set lscale=3 --set osm=1");
-    folder
-        .tcverify(&format!("replay {made} a.npy b.npy -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {made} a.npy b.npy -o d.npy"));
     let report = format!("check {made} a.npy b.npy d.npy --json -");
-    let report = folder.tcverify(&report).expect(0).json();
+    let report = folder.json(&report);
     let step = &report["rule"]["model"]["arithmetic"]["step"];
-    assert_eq!(step["fpmr"]["lscale"], 3);
-    assert_eq!(step["fpmr"]["osm"], true);
-    assert_eq!(report["request"]["lscale"], 3);
-    assert_eq!(report["request"]["osm"], 1);
+    holds! {step, "fpmr.lscale = 3 | fpmr.osm = true"}
+    holds! {report, "request.lscale = 3 | request.osm = 1"}
     for other in ["", "--set lscale=4"] {
-        folder
-            .tcverify(&format!("check {unit} {other} a.npy b.npy d.npy"))
-            .expect(1);
+        folder.differs(&format!("check {unit} {other} a.npy b.npy d.npy"));
     }
 }
 
@@ -171,14 +153,12 @@ fn what_is_refused() {
     ] {
         let before = folder.names();
         let words = format!("replay {words} a.npy b.npy -o d.npy");
-        let run = folder.tcverify(&words).expect(2);
+        let run = folder.fails(&words);
         assert!(run.stderr.contains(reason), "{words}: {}", run.stderr);
         assert_eq!(folder.names(), before);
     }
     // An odd K of another unit is filled up.
-    folder
-        .tcverify("replay --arch h100 --dtype bf16 a.npy b.npy -o d.npy")
-        .expect(0);
+    folder.passes("replay --arch h100 --dtype bf16 a.npy b.npy -o d.npy");
 }
 
 /// As captures lie in their folders.
@@ -186,9 +166,7 @@ fn what_is_refused() {
 fn cases_say_lscale_and_osm() {
     let folder = operands("e4m3", 16);
     let unit = "--arch arm --instruction fdot4 --dtype e4m3 --set lscale=7";
-    folder
-        .tcverify(&format!("replay {unit} a.npy b.npy -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {unit} a.npy b.npy -o d.npy"));
     let case = |fields: &str| {
         std::fs::create_dir_all(folder.path("cases/one")).expect("a folder");
         for name in ["a.npy", "b.npy", "d.npy"] {
@@ -205,8 +183,8 @@ fn cases_say_lscale_and_osm() {
     assert_eq!(good["totals"]["identical"], 1);
     assert_eq!(judged(r#", "lscale": 6"#, 1)["totals"]["different"], 1);
     let wrong = judged(r#", "lscale": 128"#, 2).to_string();
-    assert!(wrong.contains("lscale is 128"), "{wrong}");
+    wrong.says("lscale is 128");
     let wrong = case(r#", "lscale": "seven""#).expect(2);
     let said = wrong.stdout + &wrong.stderr;
-    assert!(said.contains("lscale"), "{said}");
+    said.says("lscale");
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Folder, say};
+use crate::support::{Folder, Members, read_rows, say};
 
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/capture");
 
@@ -44,42 +44,18 @@ fn rows() -> Vec<Row> {
 }
 
 /// What torch draws on a GPU, with every step.
-const TORCH: [(&str, &str); 10] = [
-    (
-        "generate:torch-cuda-randn:420:4:132:76x14336:times-3c08d677:pairs-plus-3727c5ac",
-        "bf16",
-    ),
-    (
-        "generate:torch-cuda-randn:18446744073709551615:292:108:3x5x77:silu-times-4",
-        "fp32",
-    ),
-    (
-        "generate:torch-cuda-randn:7:8:1:33x1024:pairs-negated",
-        "fp16",
-    ),
-    (
-        "generate:torch-cuda-randn:7:4294967296:2:9x2000:times-bf400000:silu-times-12:pairs-negated",
-        "fp32",
-    ),
-    ("generate:torch-cuda-rand:420:4:132:76x14336", "bf16"),
-    (
-        "generate:torch-cuda-rand-of-format:420:4:132:76x1433",
-        "bf16",
-    ),
-    (
-        "generate:torch-cuda-rand:7:8:1:33x1024:times-bf400000:pairs-plus-3727c5ac",
-        "fp32",
-    ),
-    ("generate:torch-cuda-randint:-128:127:7:4:2:9x2000", "int8"),
-    (
-        "generate:torch-cuda-rand:7:4:2:9x2000:silu-times-12",
-        "bf16",
-    ),
-    (
-        "generate:torch-cuda-randint:-300:301:7:4:2:9x2000:times-3dcccccd:pairs-negated",
-        "fp16",
-    ),
-];
+const TORCH: &str = "
+    generate:torch-cuda-randn:420:4:132:76x14336:times-3c08d677:pairs-plus-3727c5ac | bf16
+    generate:torch-cuda-randn:18446744073709551615:292:108:3x5x77:silu-times-4 | fp32
+    generate:torch-cuda-randn:7:8:1:33x1024:pairs-negated | fp16
+    generate:torch-cuda-randn:7:4294967296:2:9x2000:times-bf400000:silu-times-12:pairs-negated | fp32
+    generate:torch-cuda-rand:420:4:132:76x14336 | bf16
+    generate:torch-cuda-rand-of-format:420:4:132:76x1433 | bf16
+    generate:torch-cuda-rand:7:8:1:33x1024:times-bf400000:pairs-plus-3727c5ac | fp32
+    generate:torch-cuda-randint:-128:127:7:4:2:9x2000 | int8
+    generate:torch-cuda-rand:7:4:2:9x2000:silu-times-12 | bf16
+    generate:torch-cuda-randint:-300:301:7:4:2:9x2000:times-3dcccccd:pairs-negated | fp16
+";
 
 /// What a command printed.
 fn run(command: &mut Command) -> String {
@@ -127,7 +103,7 @@ fn this_program_generates_the_page_s_values() {
         } = &row;
         let words =
             format!("generate generate:1:{class}:4x6 --dtype {format} --role {role} -o x.npy");
-        folder.tcverify(&words).expect(0);
+        folder.passes(&words);
         assert_is_the_row(&row, &folder, "x.npy");
 
         let bytes = folder.read("x.npy");
@@ -226,8 +202,8 @@ fn an_arm_processor_s_products_are_reproduced() {
             }
         }
     }
-    let report = folder.tcverify("batch cases --json -").expect(0).json();
-    let identical = report["totals"]["identical"].as_u64().unwrap();
+    let report = folder.json("batch cases --json -");
+    let identical = report["totals"].number("identical");
     // BFDOT, BFMMLA, BFMLAL, six of integers, FMMLA, three outer products: six classes of operands.
     assert!(identical >= 78, "{identical}");
     say(format_args!(
@@ -278,15 +254,15 @@ fn the_python_programs_generate_the_page_s_values() {
             "numpy.save(sys.argv[1] + '/{index}.npy', t.generate(1, '{class}', (4, 6), '{role}', '{format}'))\n"
         );
     }
-    for (index, (spec, format)) in TORCH.iter().enumerate() {
+    for (index, [spec, format]) in read_rows(TORCH).iter().enumerate() {
         program += &format!(
             "numpy.save(sys.argv[1] + '/torch{index}.npy', t.torch_operand('{spec}', '{format}'))\n"
         );
     }
     run(python().args(["-c", &program]).arg(folder.path("")));
-    for (index, (spec, format)) in TORCH.iter().enumerate() {
+    for (index, [spec, format]) in read_rows(TORCH).iter().enumerate() {
         let words = format!("generate {spec} --dtype {format} --role a -o torch.npy");
-        folder.tcverify(&words).expect(0);
+        folder.passes(&words);
         let shape = spec.split(':').nth(5).expect("a shape").split('x');
         let elements: usize = shape.map(|axis| axis.parse::<usize>().unwrap()).product();
         let width = if *format == "fp32" { 4 } else { 2 };

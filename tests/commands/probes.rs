@@ -6,19 +6,13 @@ use serde_json::Value;
 use tcverify::emu::{Architecture, Catalogue};
 use tcverify::num::Format;
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy, Says, claims, holds, words};
 
 /// Probes and the answers of a model, made by the commands themselves.
 fn answered(folder: &Folder, formats: &str, model: &str) {
-    folder
-        .tcverify(&format!("probe {formats} -o probes --quiet"))
-        .expect(0);
+    folder.passes(&format!("probe {formats} -o probes --quiet"));
     let operands = "--c probes/c.npy probes/a.npy probes/b.npy";
-    folder
-        .tcverify(&format!(
-            "replay {model} {formats} {operands} -o d.npy --quiet"
-        ))
-        .expect(0);
+    claims! {folder, "replay {model} {formats} {operands} -o d.npy --quiet | 0"}
 }
 
 #[test]
@@ -29,24 +23,15 @@ fn from_probes_to_a_model_that_runs() {
         "--dtype e4m3 --dtype-b e5m2 --acc f32",
         "--arch ada",
     );
-    let run = folder
-        .tcverify("infer probes d.npy --name mine -o mine.json --json found.json")
-        .expect(0);
-    assert!(
-        run.stdout.starts_with("EXPLAINED  one model gives all "),
-        "{run:#?}"
-    );
-    assert!(
-        run.stdout.contains("every answer the same:    ada mma"),
-        "{run:#?}"
-    );
-    assert!(run.stdout.contains("NOT DETERMINED"), "{run:#?}");
+    claims! {folder, r"infer probes d.npy --name mine -o mine.json --json found.json | 0
+        | ^EXPLAINED  one model gives all\_ | every answer the same:    ada mma
+        | NOT DETERMINED"}
     assert_eq!(
         folder.names(),
         ["d.npy", "found.json", "mine.json", "probes"]
     );
 
-    let text = String::from_utf8(folder.read("mine.json")).unwrap();
+    let text = folder.text("mine.json");
     let mine = Architecture::from_json(&text).unwrap();
     let operands = [Format::E4m3, Format::E5m2];
     let ada = Catalogue::builtin().find("ada").unwrap();
@@ -72,9 +57,8 @@ fn from_probes_to_a_model_that_runs() {
             .contains("12 contradicts case "),
         "{known:?}"
     );
-    let found: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
-    assert_eq!(found["schema"], "tcverify.inference/1");
-    assert_eq!(found["arithmetic"]["step"]["fraction_bits"], 13);
+    let found: Value = folder.document("found.json");
+    holds! {found, "schema = tcverify.inference/1 | arithmetic.step.fraction_bits = 13"}
 }
 
 /// Integers: where sums are clamped, and after how many products.
@@ -87,19 +71,12 @@ fn integers_from_probes_to_a_model_that_runs() {
         formats,
         "--arch ampere --instruction mma-satfinite",
     );
-    let run = folder
-        .tcverify("infer probes d.npy -o mine.json --json found.json")
-        .expect(0);
-    for words in [
-        "exact sum of 32 products of integers and C, clamped to 32 bits",
-        "constant the same:  ampere mma-satfinite",
-        "sums above 32 bits: ",
-    ] {
-        assert!(run.stdout.contains(words), "{words}: {run:#?}");
-    }
-    let found: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
+    claims! {folder, r"infer probes d.npy -o mine.json --json found.json | 0
+        | exact sum of 32 products of integers and C, clamped to 32 bits
+        | constant the same:  ampere mma-satfinite | sums above 32 bits:\_"}
+    let found: Value = folder.document("found.json");
     assert_eq!(found["arithmetic"]["step"]["overflow"], "saturate");
-    assert!(found["tested_on"]["sums"]["below"].as_u64().unwrap() > 100);
+    assert!(found["tested_on"]["sums"].number("below") > 100);
 
     // The model judges other products as the catalogue's does, and the one that wraps around differs.
     let product = "generate:3:carry:24x96 generate:3:carry:96x24";
@@ -135,13 +112,11 @@ fn scaled_probes_find_nvfp4() {
     let model = "--arch blackwell --instruction tcgen05-mxf4nvf4";
     run(&format!("replay {model} {formats} {scales} {operands}")).expect(0);
     let found = run("infer probes d.npy -o mine.json --name mine").expect(0);
-    for words in [
+    found.says_all([
         "e2m1*e2m1 with scales of ue4m3 per 16 -> fp32",
         "exact sums of 16, scaled, aligned RZ to 35 fraction bits",
         "every constant the same:  blackwell tcgen05-mxf4nvf4",
-    ] {
-        assert!(found.stdout.contains(words), "{words}: {found:#?}");
-    }
+    ]);
     // What was inferred judges at once.
     let check = format!("check --model mine.json {formats} {scales}");
     run(&format!(
@@ -153,27 +128,24 @@ fn scaled_probes_find_nvfp4() {
     run("probe --dtype e2m1 --scale-dtype ue8m0 --scale-block 7 -o other")
         .refuses(&["per 16 or 32"]);
     // Scales are operands: others are refused.
-    let mut scale = folder.read("probes/scale_b.npy");
-    let last = scale.len() - 1;
-    scale[last] ^= 1;
-    folder.write("probes/scale_b.npy", scale);
+    folder.flip("probes/scale_b.npy", "probes/scale_b.npy", 1, 1);
     run("infer probes d.npy").refuses(&["probes/scale_b.npy", "does not contain the operands"]);
 }
 
 #[test]
 fn the_same_bytes_each_time_and_whole() {
     let folder = Folder::new();
-    folder.tcverify("probe --dtype fp16 -o one").expect(0);
+    folder.passes("probe --dtype fp16 -o one");
     fs::create_dir(folder.path("two")).unwrap();
-    folder.tcverify("probe --dtype fp16 -o two").expect(0);
+    folder.passes("probe --dtype fp16 -o two");
     for name in ["a.npy", "b.npy", "c.npy", "manifest.json"] {
         let [one, two] = ["one", "two"].map(|dir| folder.read(&format!("{dir}/{name}")));
         assert_eq!(one, two, "{name}");
     }
     assert_eq!(folder.names(), ["one", "two"]);
-    let manifest: Value = serde_json::from_slice(&folder.read("one/manifest.json")).unwrap();
+    let manifest: Value = folder.document("one/manifest.json");
     assert_eq!(manifest["schema"], "tcverify.probes/1");
-    let cases = manifest["cases"].as_array().unwrap();
+    let cases = manifest.list("cases");
     assert!((5000..30_000).contains(&cases.len()));
     for (index, case) in cases.iter().enumerate() {
         assert_eq!(case["index"], index);
@@ -189,15 +161,11 @@ fn nothing_is_overwritten() {
     fs::create_dir(folder.path("full")).unwrap();
     folder.write("full/mine", "mine");
     folder.write("file", "mine");
-    folder
-        .tcverify("probe --dtype fp16 -o full")
-        .refuses(&["full: is not empty"]);
-    folder
-        .tcverify("probe --dtype fp16 -o file")
-        .refuses(&["file: exists"]);
-    folder
-        .tcverify("probe --dtype fp16 -o no/such")
-        .refuses(&["there is no directory no"]);
+    claims! {folder, "
+        probe --dtype fp16 -o full | refused | full: is not empty
+        probe --dtype fp16 -o file | refused | file: exists
+        probe --dtype fp16 -o no/such | refused | there is no directory no
+    "}
     assert_eq!(folder.names(), ["file", "full"]);
     assert_eq!(folder.read("full/mine"), b"mine");
 }
@@ -206,41 +174,30 @@ fn nothing_is_overwritten() {
 fn a_wrong_answer_is_shown() {
     let folder = Folder::new();
     answered(&folder, "--dtype bf16", "--arch a100");
-    let mut d = folder.read("d.npy");
-    let last = d.len() - 4;
-    d[last] ^= 1;
-    folder.write("d.npy", d);
-    let run = folder
-        .tcverify("infer probes d.npy -o mine.json --json why.json")
-        .expect(1);
-    assert!(run.stdout.starts_with("UNEXPLAINED  "), "{run:#?}");
-    assert!(
-        run.stdout.contains("fused dot-add of 8 products"),
-        "{run:#?}"
-    );
-    assert!(run.stdout.contains("answered"), "{run:#?}");
+    folder.flip("d.npy", "d.npy", 4, 1);
+    let run = folder.differs("infer probes d.npy -o mine.json --json why.json");
+    run.begins("UNEXPLAINED  ");
+    run.says("fused dot-add of 8 products");
+    run.says("answered");
     assert_eq!(folder.names(), ["d.npy", "probes", "why.json"]);
-    let why: Value = serde_json::from_slice(&folder.read("why.json")).unwrap();
+    let why: Value = folder.document("why.json");
     // What no hypothesis is of is named, in both forms.
-    for words in [
-        "several accumulators, trees of pairs",
-        "scales applied in ways",
-        "integer sums that saturate",
-    ] {
-        let named = why["never_inferred"].as_array().unwrap().iter();
+    for words in words! {"
+        several accumulators, trees of pairs | scales applied in ways | integer sums that saturate
+    "}
+    {
+        let named = why.list("never_inferred").iter();
         let mut named = named.filter(|what| what.as_str().unwrap().contains(words));
         assert!(named.next().is_some(), "{words}: {why}");
         assert!(run.stdout.contains(words), "{words}: {run:#?}");
     }
-    assert_eq!(why["mismatches"].as_array().unwrap().len(), 1);
+    assert_eq!(why.list("mismatches").len(), 1);
 }
 
 #[test]
 fn hostile_directories_are_refused() {
     let folder = Folder::new();
-    folder
-        .tcverify("infer nowhere d.npy")
-        .refuses(&["nowhere/manifest.json"]);
+    claims! {folder, "infer nowhere d.npy | refused | nowhere/manifest.json"}
     answered(&folder, "--dtype e4m3", "--arch h100");
     let manifest = folder.read("probes/manifest.json");
     let text = String::from_utf8(manifest.clone()).unwrap();
@@ -266,49 +223,31 @@ fn hostile_directories_are_refused() {
         ("{}".to_owned(), "not a manifest of probes"),
     ] {
         folder.write("probes/manifest.json", changed);
-        folder
-            .tcverify("infer probes d.npy")
-            .refuses(&["probes/manifest.json", words]);
+        claims! {folder, "infer probes d.npy | refused | probes/manifest.json | {words}"}
     }
     folder.write("probes/manifest.json", manifest);
 
     folder.save("short.npy", &Npy::new("<f4", &[3, 1, 1], vec![0; 12]));
-    folder
-        .tcverify("infer probes short.npy")
-        .refuses(&["short.npy: is 3x1x1"]);
-    folder
-        .tcverify("infer probes d.npy -o d.npy")
-        .refuses(&["would overwrite"]);
-    folder
-        .tcverify("features --answers probes short.npy")
-        .refuses(&["short.npy"]);
+    claims! {folder, "
+        infer probes short.npy | refused | short.npy: is 3x1x1
+        infer probes d.npy -o d.npy | refused | would overwrite
+        features --answers probes short.npy | refused | short.npy
+    "}
 
-    let mut a = folder.read("probes/a.npy");
-    let last = a.len() - 1;
-    a[last] ^= 1;
-    folder.write("probes/a.npy", a);
-    folder
-        .tcverify("infer probes d.npy")
-        .refuses(&["probes/a.npy", "does not contain the operands"]);
+    folder.flip("probes/a.npy", "probes/a.npy", 1, 1);
+    claims! {folder, "infer probes d.npy | refused | probes/a.npy | does not contain the operands"}
 }
 
 #[test]
 fn a_table_of_models_and_of_answers() {
     let folder = Folder::new();
-    let run = folder
-        .tcverify("features --arch v100 --arch t4 --dtype fp16")
-        .expect(0);
+    let run = folder.passes("features --arch v100 --arch t4 --dtype fp16");
     let whose = "volta mma   tcverify's model, not a GPU (captured)";
     assert!(run.stdout.contains(whose), "{run:#?}");
-    assert!(!run.stdout.contains("Measured"), "{run:#?}");
-    assert!(
-        run.stdout.contains("fraction bits of alignment"),
-        "{run:#?}"
-    );
+    run.lacks("Measured");
+    run.says("fraction bits of alignment");
     answered(&folder, "--dtype e4m3", "--arch h100");
-    let run = folder
-        .tcverify("features --answers probes d.npy --arch h100 --json")
-        .expect(0);
+    let run = folder.passes("features --answers probes d.npy --arch h100 --json");
     let json = run.json();
     assert_eq!(json["schema"], "tcverify.features/1");
     assert_eq!(json["machines"][0]["model"], Value::Null);
@@ -318,16 +257,11 @@ fn a_table_of_models_and_of_answers() {
         json["machines"][1]["features"]
     );
     assert_eq!(json["machines"][0]["features"]["alignment_bits"], "13");
-    folder
-        .tcverify("features --answers probes d.npy --dtype fp16")
-        .refuses(&["the request has other formats"]);
-    folder
-        .tcverify("features --dtype fp16")
-        .refuses(&["--arch"]);
-    let run = folder
-        .tcverify("features --arch v100 --dtype bf16")
-        .expect(2);
-    run.mentions(&["volta does not multiply bf16"]);
+    claims! {folder, "
+        features --answers probes d.npy --dtype fp16 | refused | the request has other formats
+        features --dtype fp16 | refused | --arch
+        features --arch v100 --dtype bf16 | 2 | volta does not multiply bf16
+    "}
 }
 
 /// From probes to a verdict: what was inferred judges a product.
@@ -374,7 +308,7 @@ fn an_inferred_model_judges_at_once() {
         "check --model broken.json --dtype bf16 {product} p.npy"
     ));
     let refused = refused.refuses(&["broken.json", "instructions[0].rules[0]"]);
-    assert!(!refused.stderr.contains(" column "), "{}", refused.stderr);
+    refused.stderr.lacks(" column ");
     run(&format!(
         "check --model none.json --dtype bf16 {product} p.npy"
     ))
@@ -388,11 +322,8 @@ fn an_inferred_model_judges_at_once() {
 #[test]
 fn formats_that_no_kind_of_step_takes() {
     let folder = Folder::new();
-    folder
-        .tcverify("probe --dtype e4m3 --scale-dtype ue4m3 -q -o p")
-        .expect(0);
+    folder.passes("probe --dtype e4m3 --scale-dtype ue4m3 -q -o p");
     folder.write("d.npy", folder.read("p/c.npy"));
-    folder
-        .tcverify("infer p d.npy")
-        .refuses(&["no known kind of step computes e4m3*e4m3 with scales of ue4m3 per 16"]);
+    claims! {folder, "infer p d.npy | refused
+    | no known kind of step computes e4m3*e4m3 with scales of ue4m3 per 16"}
 }

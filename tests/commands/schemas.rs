@@ -3,7 +3,7 @@
 #[cfg(feature = "schemars")]
 use serde_json::Value;
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says, rows};
 
 /// A D that differs by a bit, and everything that is written about it.
 fn folder() -> Folder {
@@ -15,14 +15,14 @@ fn folder() -> Folder {
         "replay --arch a100 --dtype fp16 a.npy b.npy -o d.npy".into(),
         "replay --arch v100 --dtype fp16 a.npy b.npy -o other.npy".into(),
     ] {
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     folder
 }
 
 #[cfg(feature = "schemars")]
 fn json(folder: &Folder, file: &str) -> Value {
-    serde_json::from_slice(&folder.read(file)).unwrap()
+    folder.document(file)
 }
 
 /// A report is read back as it was written.
@@ -63,17 +63,15 @@ fn distances_of_more_than_64_bits_are_read_back() {
         (1.7e308, ""),
     ] {
         folder.save("d.npy", &one(d));
-        let run = folder.tcverify("check --arch a100 --dtype fp64 a.npy a.npy d.npy --json - -q");
-        let text = run.expect(1).stdout;
+        let run = folder.differs("check --arch a100 --dtype fp64 a.npy a.npy d.npy --json - -q");
+        let text = run.stdout;
         let report: Report = serde_json::from_str(&text).unwrap();
-        assert!(text.contains(&format!("\"ulp\": {ulp}")), "{text}");
+        text.says(&format!("\"ulp\": {ulp}"));
         let again = serde_json::to_string_pretty(&report).unwrap();
         assert_eq!(again.trim_end(), text.trim_end());
     }
-    folder
-        .tcverify("check --arch a100 --dtype fp64 a.npy a.npy d.npy --json r.json -q")
-        .expect(1);
-    folder.tcverify("verify-report r.json").expect(0);
+    folder.differs("check --arch a100 --dtype fp64 a.npy a.npy d.npy --json r.json -q");
+    folder.passes("verify-report r.json");
 }
 
 #[cfg(feature = "schemars")]
@@ -165,7 +163,7 @@ mod generated {
         let reports =
             ["report", "same", "chain"].map(|name| json(&folder, &format!("{name}.json")));
         written.insert("report", reports.into());
-        let state = String::from_utf8(folder.read("batch-state.json")).unwrap();
+        let state = folder.text("batch-state.json");
         let lines = state
             .lines()
             .map(|line| serde_json::from_str(line).unwrap());
@@ -207,17 +205,15 @@ mod generated {
             );
             layer.tcverify(&words).expect(code);
         }
-        for (verb, words) in [
-            ("check", "--rows 1.. --json rows.json"),
-            ("commit", "-o c.json"),
-            (
-                "check",
-                "--sample 9 --seed-from c.json --beacon 5af1 --json drawn.json",
-            ),
-        ] {
+        for [verb, words] in rows! {"
+            check | --rows 1.. --json rows.json
+            commit | -o c.json
+            check | --sample 9 --seed-from c.json --beacon 5af1 --json drawn.json
+        "}
+        {
             let words =
                 format!("{verb} --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy {words} -q");
-            layer.tcverify(&words).expect(0);
+            layer.passes(&words);
         }
         written
             .get_mut("commitment")
@@ -230,7 +226,7 @@ mod generated {
             .expect("those of products")
             .extend(reports);
         let sweep = "sweep sqrt --write sweep.json --blocks 63";
-        layer.tcverify(sweep).expect(0);
+        layer.passes(sweep);
         written.insert("sweep", vec![json(&layer, "sweep.json")]);
         let signed = crate::attest::folder();
         let mut envelopes = Vec::new();
@@ -238,10 +234,8 @@ mod generated {
         for rest in ["", "--attest-as svr --attest-time 2026-11-23T08:00:00Z"] {
             let words =
                 format!("check {product} d.npy -q --attest att.json --attest-key 0.pem {rest}");
-            signed.tcverify(&words).expect(0);
-            signed
-                .tcverify("attest export att.json --statement statement.json")
-                .expect(0);
+            signed.passes(&words);
+            signed.passes("attest export att.json --statement statement.json");
             envelopes.push(json(&signed, "att.json"));
             statements.push(json(&signed, "statement.json"));
         }

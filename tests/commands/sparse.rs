@@ -3,7 +3,7 @@
 use tcverify::num::Format;
 
 use crate::support::random::Random;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy, claims, listed, rows};
 
 /// A unit, the formats, how many elements are kept of how many, and what else is said.
 struct Unit {
@@ -97,7 +97,7 @@ fn product(unit: &Unit, [m, n, chunks]: [usize; 3], batch: &[usize]) -> Sparse {
             random.below(1000),
             text(shape)
         );
-        folder.tcverify(&words).expect(0);
+        folder.passes(&words);
     }
     let selectors: Vec<u8> = (0..matrices * m * chunks)
         .map(|_| match of {
@@ -129,7 +129,7 @@ fn product(unit: &Unit, [m, n, chunks]: [usize; 3], batch: &[usize]) -> Sparse {
                 text(shape),
                 role.replace('_', "-")
             );
-            folder.tcverify(&words).expect(0);
+            folder.passes(&words);
         }
         options += " --scale-a scale_a.npy --scale-b scale_b.npy";
     }
@@ -153,7 +153,7 @@ impl Sparse {
             "replay {} a.npy b.npy --sparse-a meta.npy -o d.npy",
             self.options
         );
-        self.folder.tcverify(&words).expect(0);
+        self.folder.passes(&words);
         self.folder.read("d.npy")
     }
 
@@ -186,7 +186,7 @@ impl Sparse {
                 options = options.replace("scale_a.npy", "sa1.npy");
             }
             let words = format!("replay {options} a1.npy b1.npy -o d1.npy");
-            self.folder.tcverify(&words).expect(0);
+            self.folder.passes(&words);
             let d = self.folder.read("d1.npy");
             let bytes = n * descr(&d)[2..].parse::<usize>().expect("a width");
             all.extend(&d[d.len() - bytes..]);
@@ -215,8 +215,8 @@ fn every_row_is_the_dense_product_of_what_it_keeps() {
             "check {} a.npy b.npy d.npy --sparse-a meta.npy --json -",
             sparse.options
         );
-        let report = sparse.folder.tcverify(&words).expect(0).json();
-        let constants = report["rule"]["model"]["constants"].as_array().unwrap();
+        let report = sparse.folder.json(&words);
+        let constants = report["rule"]["model"].list("constants");
         let known = constants
             .iter()
             .find(|c| c["name"] == "sparse")
@@ -227,7 +227,7 @@ fn every_row_is_the_dense_product_of_what_it_keeps() {
             unit.words
         );
         assert_eq!(report["rule"]["product"]["k"], sparse.rows[0].len());
-        let evidence = report["rule"]["model"]["evidence"].as_str().unwrap();
+        let evidence = report["rule"]["model"].string("evidence");
         assert!(["inferred", "published"].contains(&evidence), "{evidence}");
     }
 }
@@ -247,45 +247,22 @@ fn another_selection_differs() {
     let sparse = product(&UNITS[0], [5, 19, 24], &[]);
     sparse.replayed();
     let check = format!("check {} a.npy b.npy d.npy --sparse-a", sparse.options);
-    sparse
-        .folder
-        .tcverify(&format!("{check} meta.npy"))
-        .expect(0);
+    sparse.folder.passes(&format!("{check} meta.npy"));
     let words = [5 * 3 * 4];
     let same = Npy::new("<u4", &[5, 3], vec![0x44; words[0]]);
     sparse.folder.save("other.npy", &same);
-    let run = sparse
-        .folder
-        .tcverify(&format!("{check} other.npy --verbose"))
-        .expect(1);
-    assert!(
-        run.stdout.contains("all other causes (A is compressed)"),
-        "{}",
-        run.stdout
-    );
+    claims! {sparse.folder, "{check} other.npy --verbose | 1 | all other causes (A is compressed)"}
     // An element step by step, of either.
     let explain = format!(
         "explain {} a.npy b.npy d.npy --at 2,3 --sparse-a",
         sparse.options
     );
-    sparse
-        .folder
-        .tcverify(&format!("{explain} meta.npy"))
-        .expect(0);
-    sparse
-        .folder
-        .tcverify(&format!("{explain} other.npy"))
-        .expect(1);
+    sparse.folder.passes(&format!("{explain} meta.npy"));
+    sparse.folder.differs(&format!("{explain} other.npy"));
     // Rows, columns and samples of it.
     for part in ["--rows 1..3", "--cols 4..9", "--sample 20 --seed 3"] {
-        sparse
-            .folder
-            .tcverify(&format!("{check} meta.npy {part}"))
-            .expect(0);
-        sparse
-            .folder
-            .tcverify(&format!("{check} other.npy {part}"))
-            .expect(1);
+        sparse.folder.passes(&format!("{check} meta.npy {part}"));
+        sparse.folder.differs(&format!("{check} other.npy {part}"));
     }
 }
 
@@ -333,11 +310,9 @@ fn cutlass_has_the_words_elsewhere() {
     sparse.folder.save("torch.npy", &meta);
     let replay = format!("replay {} a.npy b.npy --sparse-a torch.npy", sparse.options);
     let folder = &sparse.folder;
-    folder
-        .tcverify(&format!("{replay} --sparse-layout cutlass -o d2.npy"))
-        .expect(0);
+    folder.passes(&format!("{replay} --sparse-layout cutlass -o d2.npy"));
     assert_eq!(folder.read("d2.npy"), before);
-    folder.tcverify(&format!("{replay} -o d3.npy")).expect(0);
+    folder.passes(&format!("{replay} -o d3.npy"));
     assert_ne!(folder.read("d3.npy"), before);
 }
 
@@ -352,67 +327,29 @@ fn what_is_no_sparse_product_is_refused() {
     folder.save("line.npy", &Npy::new("<u4", &[15], vec![0x44; 60]));
     folder.save("floats.npy", &Npy::new("<f4", &[5, 3], vec![0x44; 60]));
     let product = "--dtype fp16 a.npy b.npy d.npy";
-    for (words, said) in [
-        (
-            format!("check --arch a100 {product} --sparse-a short.npy"),
-            &["short.npy", "10 words of 32 bits", "15"][..],
-        ),
-        (
-            format!("check --arch a100 {product} --sparse-a turned.npy"),
-            &["turned.npy", "it is 3x5", "an A of 5x48"],
-        ),
-        (
-            format!("check --arch a100 {product} --sparse-a line.npy"),
-            &["line.npy", "it is 15", "an A of 5x48"],
-        ),
-        (
-            format!("check --arch a100 {product} --sparse-a floats.npy"),
-            &["floats.npy", "fp32", "words of integers"],
-        ),
-        (
-            format!("check --arch a100 {product} --sparse-a bad.npy"),
-            &["bad.npy", "row 0, chunk 0", "0x5"],
-        ),
-        (
-            format!("check --arch v100 {product} --sparse-a meta.npy"),
-            &["volta", "no known sparse form"],
-        ),
-        (
-            format!("check --arch a100 {product}"),
-            &["inner dimensions differ"],
-        ),
-        (
-            format!("check --arch a100 {product} --sparse-layout cutlass"),
-            &["--sparse-a"],
-        ),
-        (
-            format!("check --arch a100 {product} --sparse-a meta.npy --sparse-layout cutlass"),
-            &["multiple of 32 rows"],
-        ),
-        (
-            format!("check --arch a100 {product} --sparse-a none.npy"),
-            &["none.npy"],
-        ),
-        (
-            format!("commit --arch a100 {product} --sparse-a meta.npy -o c.json"),
-            &["committed"],
-        ),
-        (
-            format!("identify {product} --sparse-a meta.npy"),
-            &["the search does not cover products of a compressed A"],
-        ),
-        (
-            format!("check --arch auto {product} --sparse-a meta.npy"),
-            &["the search does not cover products of a compressed A"],
-        ),
-        (
-            format!(
-                "shard plan -n 2 --block-rows 1 --arch a100 {product} --sparse-a meta.npy -o p.json"
-            ),
-            &["compressed"],
-        ),
-    ] {
-        let run = folder.tcverify(&words).expect(2);
+    for [words, said] in rows! {"
+        check --arch a100 {product} --sparse-a short.npy | short.npy | 10 words of 32 bits | 15
+        check --arch a100 {product} --sparse-a turned.npy | turned.npy | it is 3x5 | an A of 5x48
+        check --arch a100 {product} --sparse-a line.npy | line.npy | it is 15 | an A of 5x48
+        check --arch a100 {product} --sparse-a floats.npy | floats.npy | fp32 | words of integers
+        check --arch a100 {product} --sparse-a bad.npy | bad.npy | row 0, chunk 0 | 0x5
+        check --arch v100 {product} --sparse-a meta.npy | volta | no known sparse form
+        check --arch a100 {product} | inner dimensions differ
+        check --arch a100 {product} --sparse-layout cutlass | --sparse-a
+        check --arch a100 {product} --sparse-a meta.npy --sparse-layout cutlass
+            | multiple of 32 rows
+        check --arch a100 {product} --sparse-a none.npy | none.npy
+        commit --arch a100 {product} --sparse-a meta.npy -o c.json | committed
+        identify {product} --sparse-a meta.npy
+            | the search does not cover products of a compressed A
+        check --arch auto {product} --sparse-a meta.npy
+            | the search does not cover products of a compressed A
+        shard plan -n 2 --block-rows 1 --arch a100 {product} --sparse-a meta.npy -o p.json
+            | compressed
+    "}
+    {
+        let said = &listed(said)[..];
+        let run = folder.fails(words);
         for said in said {
             assert!(
                 run.stderr.contains(said),

@@ -1,6 +1,6 @@
 //! Products of Tenstorrent's unit as people ask for them: fidelity, Dst and blocks of K, by options or as ttnn prints them.
 
-use crate::support::Folder;
+use crate::support::{Folder, Says, claims, read_rows};
 
 const KERNEL: &str = "--arch blackhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=2 --set packer_l1_acc --set reload=exact";
 
@@ -13,7 +13,7 @@ fn product(kernel: &str) -> Folder {
         format!("generate generate:2:normal:256x20 {generate} b -o b.npy"),
         format!("replay {kernel} a.npy b.npy -o d.npy"),
     ] {
-        folder.tcverify(&words).expect(0);
+        folder.passes(&words);
     }
     folder
 }
@@ -29,9 +29,7 @@ fn config(fidelity: &str, fp32: &str, l1: &str, width: usize) -> String {
 #[test]
 fn a_configuration_says_what_the_options_say() {
     let folder = product(KERNEL);
-    folder
-        .tcverify(&format!("check {KERNEL} a.npy b.npy d.npy"))
-        .expect(0);
+    folder.passes(&format!("check {KERNEL} a.npy b.npy d.npy"));
     let check = |config: &str, reload: &str| {
         let words = "check --arch blackhole --dtype bf16 a.npy b.npy d.npy --set";
         let words = words.split(' ').map(str::to_owned);
@@ -41,16 +39,8 @@ fn a_configuration_says_what_the_options_say() {
     };
     let same = config("HiFi2", "True", "True", 2);
     let run = check(&same, "exact").expect(0);
-    assert!(
-        run.stdout.contains("blackhole hifi2, bf16*bf16 -> fp32"),
-        "{}",
-        run.stdout
-    );
-    assert!(
-        run.stdout.contains("through memory every 64 k"),
-        "{}",
-        run.stdout
-    );
+    run.says("blackhole hifi2, bf16*bf16 -> fp32");
+    run.says("through memory every 64 k");
     for (config, reload) in [
         (config("HiFi2", "True", "False", 2), "tf32"),
         (config("HiFi2", "True", "True", 1), "exact"),
@@ -73,14 +63,14 @@ fn everything_else_takes_such_a_kernel() {
         format!("commit {product} -o c.json"),
         format!("check {product} --against c.json"),
     ] {
-        folder.tcverify(&words).expect(0);
+        folder.passes(&words);
     }
     // The request of a report says what decides bits.
-    let report = String::from_utf8(folder.read("report.json")).expect("JSON");
+    let report = folder.text("report.json");
     let wrong = report.replacen("\"in0_block_w\": 2", "\"in0_block_w\": 4", 1);
     assert_ne!(report, wrong);
     folder.write("wrong.json", wrong.into_bytes());
-    folder.tcverify("verify-report wrong.json").expect(1);
+    folder.differs("verify-report wrong.json");
 }
 
 /// An explanation goes through memory where the product does, and so does what a difference is explained by.
@@ -108,8 +98,8 @@ fn elements_are_explained_in_blocks() {
         a[at..at + 2].fill(0);
         folder.write("less.npy", a);
         let words = format!("replay {kernel} less.npy b.npy -o less-d.npy");
-        folder.tcverify(&words).expect(0);
-        let run = folder.tcverify(&format!("{explain} less-d.npy")).expect(1);
+        folder.passes(&words);
+        let run = folder.differs(&format!("{explain} less-d.npy"));
         let missing = run.stdout.contains("the product at k 250 is missing");
         assert!(missing, "{kernel}: {}", run.stdout);
     }
@@ -126,13 +116,13 @@ fn one_block_is_no_block() {
         "--set in0_block_w=8",
         "--set in0_block_w=2 --set reload=exact",
     ] {
-        folder.tcverify(&format!("{check} {same}")).expect(0);
+        folder.passes(&format!("{check} {same}"));
     }
     for other in [
         "--set in0_block_w=2 --set reload=tf32",
         "--set in0_block_w=2 --set reload=exact --set packer_l1_acc",
     ] {
-        folder.tcverify(&format!("{check} {other}")).expect(1);
+        folder.differs(&format!("{check} {other}"));
     }
 }
 
@@ -140,24 +130,15 @@ fn one_block_is_no_block() {
 fn a_search_finds_fidelity_and_blocks() {
     let folder = product(KERNEL);
     let identify = "identify --dtype bf16 --schedules never a.npy b.npy d.npy";
-    let run = folder
-        .tcverify(&format!("{identify} --arch blackhole"))
-        .expect(0);
+    let run = folder.passes(&format!("{identify} --arch blackhole"));
     let options = "--instruction hifi2 --dtype bf16 --acc fp32 --set in0_block_w=2 --set packer_l1_acc --set reload=exact";
     let line = run.stdout.lines().find(|line| line.contains(options));
     let line = line
         .unwrap_or_else(|| panic!("no {options} in {}", run.stdout))
         .trim();
-    folder
-        .tcverify(line.strip_prefix("tcverify ").expect("a command"))
-        .expect(0);
+    folder.passes(line.strip_prefix("tcverify ").expect("a command"));
     // Without such a unit by name, blocks are not tried, and that is said.
-    let run = folder.tcverify(identify).expect(1);
-    assert!(
-        run.stdout.contains("unless --arch says wormhole"),
-        "{}",
-        run.stdout
-    );
+    claims! {folder, "{identify} | 1 | unless --arch says wormhole"}
 }
 
 #[test]
@@ -165,96 +146,35 @@ fn what_is_open_or_impossible_is_refused() {
     let folder = product(KERNEL);
     let whole = config("HiFi2", "True", "True", 2);
     let apart = config("HiFi2", "True", "False", 2);
-    let rows: [(&str, Option<&str>, &str); 19] = [
-        ("--arch wormhole --dtype bf16", None, "name the instruction"),
-        (
-            "--arch wormhole --dtype bf16 --instruction hifi2",
-            None,
-            "give --acc",
-        ),
-        (
-            "--arch wormhole --dtype bf16 --dtype-b fp16 --instruction hifi2 --acc fp32",
-            None,
-            "does not multiply",
-        ),
-        (
-            "--arch wormhole --dtype e4m3 --instruction hifi2 --acc fp32",
-            None,
-            "does not multiply",
-        ),
-        (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=3 --set reload=exact",
-            None,
-            "not a multiple of blocks of 3",
-        ),
-        (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=0 --set reload=exact",
-            None,
-            "blocks of 0",
-        ),
-        (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=2",
-            None,
-            "give --set reload",
-        ),
-        (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc bf16 --set in0_block_w=2 --set reload=tf32 --d-digest 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-            None,
-            "read back unchanged",
-        ),
-        (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set packer_l1_acc",
-            None,
-            "--set in0_block_w",
-        ),
-        (
-            "--arch a100 --dtype bf16 --set in0_block_w=2",
-            None,
-            "Tenstorrent",
-        ),
-        (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set reload=tf32",
-            None,
-            "the number of tiles per block is missing",
-        ),
-        (
-            "--arch a100 --dtype bf16 --set reload=tf32",
-            None,
-            "--set reload: it applies only to Tenstorrent",
-        ),
-        (
-            "--arch wormhole --dtype bf16 --set in0_block_w=2 --set packer_l1_acc --set reload=exact",
-            Some(&apart),
-            "--set packer_l1_acc is given, but --ttnn says False",
-        ),
-        (
-            "--arch auto --dtype bf16 --set in0_block_w=4 --set reload=tf32",
-            None,
-            "omit their options",
-        ),
-        ("--arch a100 --dtype bf16", Some(&whole), "hifi2"),
-        (
-            "--arch wormhole --dtype bf16 --instruction hifi4",
-            Some(&whole),
-            "--instruction is hifi4",
-        ),
-        (
-            "--arch wormhole --dtype bf16 --set in0_block_w=4",
-            Some(&whole),
-            "--set in0_block_w is 4",
-        ),
-        (
-            "--arch wormhole --dtype bf16",
-            Some("MathFidelity.HiFi2"),
-            "no argument",
-        ),
-        (
-            "--arch wormhole --dtype bf16 --set reload=exact",
-            Some("f(math_fidelity=HiFi2, fp32_dest_acc_en=True, packer_l1_acc=True)"),
-            "the number of tiles per block is missing",
-        ),
-    ];
-    for (options, config, why) in rows {
+    let rows = "
+        --arch wormhole --dtype bf16 | - | name the instruction
+        --arch wormhole --dtype bf16 --instruction hifi2 | - | give --acc
+        --arch wormhole --dtype bf16 --dtype-b fp16 --instruction hifi2 --acc fp32 | - | does not multiply
+        --arch wormhole --dtype e4m3 --instruction hifi2 --acc fp32 | - | does not multiply
+        --arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=3 --set reload=exact | -
+            | not a multiple of blocks of 3
+        --arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=0 --set reload=exact | -
+            | blocks of 0
+        --arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=2 | - | give --set reload
+        --arch wormhole --dtype bf16 --instruction hifi2 --acc bf16 --set in0_block_w=2 --set reload=tf32 --d-digest 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+            | - | read back unchanged
+        --arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set packer_l1_acc | - | --set in0_block_w
+        --arch a100 --dtype bf16 --set in0_block_w=2 | - | Tenstorrent
+        --arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set reload=tf32 | -
+            | the number of tiles per block is missing
+        --arch a100 --dtype bf16 --set reload=tf32 | - | --set reload: it applies only to Tenstorrent
+        --arch wormhole --dtype bf16 --set in0_block_w=2 --set packer_l1_acc --set reload=exact | apart
+            | --set packer_l1_acc is given, but --ttnn says False
+        --arch auto --dtype bf16 --set in0_block_w=4 --set reload=tf32 | - | omit their options
+        --arch a100 --dtype bf16 | whole | hifi2
+        --arch wormhole --dtype bf16 --instruction hifi4 | whole | --instruction is hifi4
+        --arch wormhole --dtype bf16 --set in0_block_w=4 | whole | --set in0_block_w is 4
+        --arch wormhole --dtype bf16 | MathFidelity.HiFi2 | no argument
+        --arch wormhole --dtype bf16 --set reload=exact
+            | f(math_fidelity=HiFi2, fp32_dest_acc_en=True, packer_l1_acc=True)
+            | the number of tiles per block is missing
+    ";
+    for [options, config, why] in read_rows(rows) {
         // A digest takes D's place.
         let d = if options.contains("--d-digest") {
             ""
@@ -264,8 +184,10 @@ fn what_is_open_or_impossible_is_refused() {
         let words = format!("check {options} a.npy b.npy {d}");
         let words = words.split_whitespace();
         let run = match config {
-            Some(config) => folder.words(words.chain(["--ttnn", config])),
-            None => folder.words(words),
+            "-" => folder.words(words),
+            "apart" => folder.words(words.chain(["--ttnn", &apart])),
+            "whole" => folder.words(words.chain(["--ttnn", &whole])),
+            config => folder.words(words.chain(["--ttnn", config])),
         };
         let run = run.expect(2);
         assert!(
@@ -275,8 +197,7 @@ fn what_is_open_or_impossible_is_refused() {
         );
     }
     // How an FP32 Dst becomes FP16 is not known.
-    let run = folder.tcverify("replay --arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --d-dtype fp16 a.npy b.npy -o x.npy");
-    assert!(run.expect(2).stderr.contains("not known"));
+    assert!(folder.stderr("replay --arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --d-dtype fp16 a.npy b.npy -o x.npy").contains("not known"));
     assert!(!folder.path("x.npy").exists());
 }
 
@@ -295,11 +216,9 @@ fn a_known_fault_is_named() {
             let value = -f32::from(2u8).powi(exponent);
             d[at..at + 4].copy_from_slice(&value.to_le_bytes());
             folder.write("wrong.npy", d);
-            let run = folder
-                .tcverify(&format!("check {kernel} a.npy b.npy wrong.npy"))
-                .expect(1);
+            let run = folder.differs(&format!("check {kernel} a.npy b.npy wrong.npy"));
             if run.stdout.contains("the unit's known fault") {
-                assert!(run.stdout.contains("phase 1"), "{}", run.stdout);
+                run.says("phase 1");
                 found.push(exponent);
             }
         }

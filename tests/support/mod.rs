@@ -1,9 +1,10 @@
 //! What the test programs share: cases in files, wrong models, exact numbers, random bits; arrays with
 //! a header of one's choice, folders to put them in, and the program itself.
 
-#![allow(dead_code, unused_imports)] // each test program uses some of it
+#![allow(dead_code, unused_imports, unused_macros)] // each test program uses some of it
 
 pub mod case;
+mod claims;
 pub mod engines;
 pub mod exact;
 pub mod gguf;
@@ -16,6 +17,8 @@ pub mod wrong;
 
 use std::io::Write;
 
+pub use claims::{Members, Says, holds_all, json_of, listed, read_rows, set};
+pub(crate) use claims::{claims, holds, rows, words};
 pub use npy::Npy;
 pub use run::{Folder, Run, fixture, sha256};
 

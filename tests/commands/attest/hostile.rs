@@ -6,11 +6,11 @@ use tcverify::attest::{Envelope, PAYLOAD_TYPE, decoded};
 use tcverify::sign::Signer;
 
 use super::{NAMES, attested, folder, statement, verify};
-use crate::support::Folder;
+use crate::support::{Folder, Members, Says, claims};
 
 /// The envelope, and `verify` of another one.
 fn envelope(folder: &Folder) -> Value {
-    serde_json::from_slice(&folder.read("att.json")).unwrap()
+    folder.document("att.json")
 }
 
 /// Fails unless it is refused, with these words.
@@ -21,7 +21,7 @@ fn refused(folder: &Folder, text: impl AsRef<[u8]>, words: &[&str]) {
     assert!(matches!(run.code, Some(1 | 2)), "{run:?}");
     assert_eq!(run.stdout, "", "{run:?}");
     assert_eq!(run.stderr.matches('\n').count(), 1, "{run:?}");
-    assert!(run.stderr.contains("att.json"), "{run:?}");
+    run.stderr.says("att.json");
     run.mentions(words);
 }
 
@@ -124,7 +124,7 @@ fn envelopes_that_are_none() {
 fn any_byte_of_the_payload_counts() {
     let folder = folder();
     attested(&folder, "d.npy").expect(0);
-    let text = String::from_utf8(folder.read("att.json")).unwrap();
+    let text = folder.text("att.json");
     let good = Envelope::parse(&text).unwrap();
     let keys = NAMES.map(|name| tcverify::sign::PublicKey::parse(name).unwrap());
     assert_eq!(good.opened(&keys).unwrap().1.len(), 1);
@@ -306,7 +306,7 @@ fn keys_and_thresholds() {
     both("--threshold 3").refuses(&["--threshold must be 1 to 2"]);
     both("--threshold 0").refuses(&["--threshold must be 1 to 2"]);
     let mut envelope = envelope(&folder);
-    let payload = decoded(envelope["payload"].as_str().unwrap()).unwrap();
+    let payload = decoded(envelope.string("payload")).unwrap();
     let second = Signer::read(&folder.path("1.pem")).unwrap();
     let second = Envelope::sign(PAYLOAD_TYPE, &payload, &second);
     let second = serde_json::to_value(&second).unwrap()["signatures"][0].clone();
@@ -317,20 +317,16 @@ fn keys_and_thresholds() {
         .expect(1)
         .mentions(&["1 of its 2 signatures"]);
     let twice = "attest verify --key 0.pub.pem --key 0.pub.pem --threshold 2 att.json d.npy";
-    folder.tcverify(twice).expect(1);
-    folder
-        .tcverify("attest verify --key 0.pem att.json d.npy")
-        .refuses(&["0.pem", "-pubout"]);
-    folder
-        .tcverify("attest export att.json --bundle b.json")
-        .refuses(&["att.json", "one signature"]);
+    claims! {folder, "
+        {twice} | 1
+        attest verify --key 0.pem att.json d.npy | refused | 0.pem | -pubout
+        attest export att.json --bundle b.json | refused | att.json | one signature
+    "}
 }
 
 #[cfg(unix)]
 #[test]
 fn files_without_end_are_refused() {
     let folder = folder();
-    folder
-        .tcverify("attest verify --key 0.pub.pem /dev/zero d.npy")
-        .refuses(&["/dev/zero", "more than"]);
+    claims! {folder, "attest verify --key 0.pub.pem /dev/zero d.npy | refused | /dev/zero | more than"}
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::{NAMES, attested, folder};
-use crate::support::{Folder, Run, say};
+use crate::support::{Folder, Run, rows, say, words};
 
 /// Verifies the envelope by a key, and that its payload is a statement as in-toto has it.
 const SCRIPT: &str = r#"
@@ -35,10 +35,7 @@ fn python(folder: &Folder, script: &str, arguments: &[&str]) -> Run {
 #[test]
 fn another_library_verifies_what_is_signed() {
     let found = Command::new("python3")
-        .args([
-            "-c",
-            "import securesystemslib, in_toto_attestation, cryptography",
-        ])
+        .args(words! {"-c | import securesystemslib, in_toto_attestation, cryptography"})
         .output();
     if !found.is_ok_and(|found| found.status.success()) {
         say(format_args!(
@@ -47,20 +44,18 @@ fn another_library_verifies_what_is_signed() {
         return;
     }
     let folder = folder();
-    for (rest, kind) in [
-        ("d.npy", "test-result/v0.1"),
-        (
-            "d.npy --attest-as svr --attest-time 2026-11-23T08:00:00Z",
-            "svr/v0.2",
-        ),
-    ] {
+    for [rest, kind] in rows! {"
+        d.npy | test-result/v0.1
+        d.npy --attest-as svr --attest-time 2026-11-23T08:00:00Z | svr/v0.2
+    "}
+    {
         attested(&folder, rest).expect(0);
         let run = python(&folder, SCRIPT, &["att.json", NAMES[0]]).expect(0);
         let digest = crate::support::sha256(folder.read("d.npy"));
         let said = format!("https://in-toto.io/attestation/{kind} d.npy {digest}\n");
         assert_eq!(run.stdout, said);
         python(&folder, SCRIPT, &["att.json", NAMES[1]]).expect(1);
-        let text = String::from_utf8(folder.read("att.json")).unwrap();
+        let text = folder.text("att.json");
         let other = text.replacen("payload\":\"eyJ", "payload\":\"eyK", 1);
         assert_ne!(other, text);
         folder.write("other.json", other);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{NAMES, PRODUCT, attested, folder, statement, verify};
-use crate::support::{Folder, sha256};
+use crate::support::{Folder, Members, Says, claims, holds, sha256, words};
 
 const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 const SVR: &str = "https://in-toto.io/attestation/svr/v0.2";
@@ -16,7 +16,7 @@ fn sha256_of(folder: &Folder, name: &str) -> String {
 fn an_identical_d_passes() {
     let folder = folder();
     attested(&folder, "d.npy --json r.json").expect(0);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let report: Value = folder.document("r.json");
     let of = |name: &str| json!({"sha256": sha256_of(&folder, name)});
     assert_eq!(
         statement(&folder),
@@ -36,24 +36,17 @@ fn an_identical_d_passes() {
             },
         })
     );
-    let envelope: Value = serde_json::from_slice(&folder.read("att.json")).unwrap();
+    let envelope: Value = folder.document("att.json");
     assert_eq!(envelope["signatures"][0]["keyid"], NAMES[0]);
     assert_eq!(envelope["payloadType"], "application/vnd.in-toto+json");
     let run = verify(&folder, "d.npy --type test-result --report r.json").expect(0);
-    assert!(
-        run.stdout
-            .starts_with("ATTESTED  PASSED: tcverify:identical\n"),
-        "{run:?}"
-    );
-    assert!(
-        run.stdout
-            .contains(&format!("signed by  {} (0.pub.pem)", NAMES[0]))
-    );
+    run.begins("ATTESTED  PASSED: tcverify:identical\n");
+    run.says(&format!("signed by  {} (0.pub.pem)", NAMES[0]));
     // The same words, the same bytes; the report need not be written.
     let once = folder.read("att.json");
     attested(&folder, "d.npy").expect(0);
     assert_eq!(folder.read("att.json"), once);
-    let model = report["rule"]["model"]["sha256"].as_str().unwrap();
+    let model = report["rule"]["model"].string("sha256");
     verify(&folder, &format!("d.npy --model-sha256 {model}")).expect(0);
 }
 
@@ -61,13 +54,13 @@ fn an_identical_d_passes() {
 fn what_is_less_is_not_called_passed() {
     let folder = folder();
     let mut model: Value = {
-        let run = folder.tcverify("archs a100 --json").expect(0);
+        let run = folder.passes("archs a100 --json");
         run.json()
     };
     model["name"] = "mine".into();
     folder.write("mine.json", model.to_string());
     // Another order under a preset's name, captured by its own word.
-    let raw = folder.tcverify("schedules --raw cutlass-sm80").expect(0);
+    let raw = folder.passes("schedules --raw cutlass-sm80");
     let mut order: Value = raw.json();
     order["evidence"] = "captured".into();
     for known in order["known_by"].as_object_mut().unwrap().values_mut() {
@@ -75,11 +68,7 @@ fn what_is_less_is_not_called_passed() {
     }
     folder.write("order.json", order.to_string());
     let by_order = "--arch a100 --dtype fp16 --schedule-file order.json a.npy b.npy d.npy";
-    folder
-        .tcverify(
-            "replay --arch a100 --dtype fp16 --schedule plain --alpha 0 a.npy b.npy -o zeros.npy",
-        )
-        .expect(0);
+    claims! {folder, "replay --arch a100 --dtype fp16 --schedule plain --alpha 0 a.npy b.npy -o zeros.npy | 0"}
     let claimed = "--model mine.json --dtype fp16 a.npy b.npy d.npy";
     for (words, code, result, test) in [
         (
@@ -151,7 +140,7 @@ fn what_is_less_is_not_called_passed() {
 #[test]
 fn a_files_own_evidence_is_a_claim() {
     let folder = folder();
-    let raw = folder.tcverify("schedules --raw cutlass-sm80").expect(0);
+    let raw = folder.passes("schedules --raw cutlass-sm80");
     let mut order: Value = raw.json();
     let own = order["spec"].clone();
     order["spec"]["tile_k"] = 16.into();
@@ -166,20 +155,16 @@ fn a_files_own_evidence_is_a_claim() {
     }
     folder.write("order.json", order.to_string());
     let words = format!("{PRODUCT} --schedule-file order.json");
-    folder
-        .tcverify(&format!("replay {words} -o e.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {words} -o e.npy"));
     let run = format!(
         "check {words} e.npy --attest att.json --attest-key 0.pem --json r.json --markdown r.md --junit r.xml --html r.html"
     );
-    let run = folder.tcverify(&run).expect(0);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let run = folder.passes(&run);
+    let report: Value = folder.document("r.json");
     let schedule = &report["rule"]["schedule"];
-    assert_eq!(schedule["evidence"], "claimed");
-    assert_eq!(schedule["file"]["path"], "order.json");
-    assert_eq!(schedule["file"]["says"], "captured");
-    let sha256 = schedule["file"]["sha256"].as_str().unwrap();
-    let constants = schedule["constants"].as_array().unwrap();
+    holds! {schedule, "evidence = claimed | file.path = order.json | file.says = captured"}
+    let sha256 = schedule["file"].string("sha256");
+    let constants = schedule.list("constants");
     assert!(!constants.is_empty());
     assert!(
         constants.iter().all(|one| one["evidence"] == "claimed"),
@@ -192,33 +177,23 @@ fn a_files_own_evidence_is_a_claim() {
         assert!(plain.contains(says), "{plain}");
     }
     assert!(forms.iter().all(|form| form.contains(sha256)));
-    let brief = folder
-        .tcverify(&format!("check {words} e.npy --brief"))
-        .expect(0);
-    assert!(brief.stdout.contains("(claimed)"), "{brief:?}");
+    claims! {folder, "check {words} e.npy --brief | 0 | (claimed)"}
     let said = statement(&folder);
     assert_eq!(said["predicate"]["result"], "WARNED");
-    let files = said["predicate"]["configuration"].as_array().unwrap();
+    let files = said["predicate"].list("configuration");
     let of = |name: &str| files.iter().find(|file| file["name"] == name).unwrap();
     assert_eq!(of("schedule file")["digest"]["sha256"], sha256);
     // As the commands show it that describe schedules.
-    let shown = folder.tcverify("schedules --file order.json").expect(0);
-    assert!(!shown.stdout.contains("captured"), "{shown:?}");
-    assert!(shown.stdout.contains("claimed"), "{shown:?}");
+    claims! {folder, "schedules --file order.json | 0 | !captured | claimed"}
     // A preset keeps its evidence.
     let words = words.replace("--schedule-file order.json", "--schedule cutlass-sm80");
-    folder
-        .tcverify(&format!("replay {words} -o p.npy"))
-        .expect(0);
-    let preset = folder
-        .tcverify(&format!("check {words} p.npy --json -"))
-        .expect(0)
-        .json();
+    folder.passes(&format!("replay {words} -o p.npy"));
+    let preset = folder.json(&format!("check {words} p.npy --json -"));
     assert_ne!(preset["rule"]["schedule"]["evidence"], "claimed");
 }
 
 fn text(folder: &crate::support::Folder, name: &str) -> String {
-    String::from_utf8(folder.read(name)).unwrap()
+    folder.text(name)
 }
 
 /// A zero of the other sign, which somebody accepted.
@@ -228,11 +203,8 @@ fn what_was_accepted_is_a_warning() {
     let folder = folder();
     folder.save("x.npy", &Npy::new("<f2", &[1, 1], halves(&[0.0])));
     folder.save("minus.npy", &Npy::new("<f4", &[1, 1], floats(&[-0.0])));
-    folder
-        .tcverify(
-            "check --arch a100 --dtype fp16 --zero any x.npy x.npy minus.npy -q --attest att.json --attest-key 0.pem",
-        )
-        .expect(0);
+    claims! {folder, "check --arch a100 --dtype fp16 --zero any x.npy x.npy minus.npy -q --attest att.json --attest-key 0.pem
+    | 0"}
     let tests = &statement(&folder)["predicate"]["warnedTests"];
     assert_eq!(*tests, json!(["tcverify:identical-but-for-accepted"]));
     verify(&folder, "minus.npy").expect(1);
@@ -269,10 +241,7 @@ fn an_svr_lists_what_was_verified() {
         .mentions(&["names no report"]);
     attested(&folder, &format!("d.npy --rows 2..5 {svr}")).expect(0);
     let said = statement(&folder);
-    assert_eq!(
-        said["predicate"]["properties"][0],
-        "TCVERIFY_IDENTICAL_IN_PART"
-    );
+    holds! {said, "predicate.properties.0 = TCVERIFY_IDENTICAL_IN_PART"}
     verify(&folder, "d.npy").expect(1);
     verify(&folder, "d.npy --accept warned").expect(0);
     // Of a D that differs there is nothing to list, and the file is as it was.
@@ -285,15 +254,10 @@ fn an_svr_lists_what_was_verified() {
 #[test]
 fn a_digest_stands_for_its_payload() {
     let folder = folder();
-    let run = folder.tcverify("digest d.npy").expect(0);
-    let report = folder
-        .tcverify(&format!("check {PRODUCT} d.npy --json - -q"))
-        .expect(0);
+    let run = folder.passes("digest d.npy");
+    let report = folder.passes(&format!("check {PRODUCT} d.npy --json - -q"));
     let report = report.json();
-    let payload = report["reproduced"]["payload_sha256"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let payload = report["reproduced"].string("payload_sha256").to_owned();
     assert!(run.stdout.contains(&payload));
     attested(&folder, &format!("--d-digest {payload}")).expect(0);
     assert_eq!(
@@ -346,22 +310,19 @@ fn no_verdict_is_not_signed() {
     // Each of its files is attested by a result of all of them.
     verify(&folder, "d.npy").expect(1).mentions(&["FAILED"]);
     // Under a policy nothing is written beside the cases.
-    std::fs::create_dir(folder.path("pushed")).unwrap();
+    folder.create("pushed");
     for name in ["a.npy", "b.npy", "d.npy"] {
         folder.write(&format!("pushed/{name}"), folder.read(name));
     }
     folder.write("pushed/cases.json", manifest(&[case("good", "d.npy")]));
     let strict = |more: &str| {
         let words = "batch pushed/cases.json --policy strict --quiet --json b.json --attest att.json --attest-key 0.pem";
-        folder.tcverify(&format!("{words} {more}")).expect(0);
+        folder.passes(&format!("{words} {more}"));
         statement(&folder)
     };
     let said = strict("");
-    let names = said["predicate"]["configuration"].as_array().unwrap();
-    let names: Vec<_> = names
-        .iter()
-        .map(|of| of["name"].as_str().unwrap())
-        .collect();
+    let names = said["predicate"].list("configuration");
+    let names: Vec<_> = names.iter().map(|of| of.string("name")).collect();
     assert_eq!(names, ["report", "policy strict"]);
     verify(&folder, "d.npy --report b.json").expect(0);
     let said = strict("--attest-as svr --attest-time 2026-11-23T08:00:00Z");
@@ -374,17 +335,15 @@ fn no_verdict_is_not_signed() {
 fn merged_parts_are_attested_as_the_whole() {
     let folder = folder();
     let plan = format!("shard plan -n 2 --block-rows 4 {PRODUCT} d.npy -o plan.json");
-    folder.tcverify(&plan).expect(0);
+    folder.passes(&plan);
     for part in 0..2 {
         let run = format!("shard run plan.json {part} -o {part}.json");
-        folder.tcverify(&run).expect(0);
+        folder.passes(&run);
     }
-    folder
-        .tcverify("shard merge plan.json 0.json 1.json -q -o merged.json --attest att.json --attest-key 0.pem")
-        .expect(0);
-    let report: Value = serde_json::from_slice(&folder.read("merged.json")).unwrap();
+    claims! {folder, "shard merge plan.json 0.json 1.json -q -o merged.json --attest att.json --attest-key 0.pem | 0"}
+    let report: Value = folder.document("merged.json");
     // What was believed is not called passed.
-    let result = match report["verdict"].as_str().unwrap() {
+    let result = match report.string("verdict") {
         "identical" => "PASSED",
         _ => "WARNED",
     };
@@ -401,7 +360,7 @@ fn an_audit_is_about_the_commitment() {
         format!("audit open {PRODUCT} d.npy --commitment c.json --challenge ch.json -o o.bin -q"),
         "audit verify --arch a100 --dtype fp16 --commitment c.json o.bin --own-challenge ch.json -q --json audit.json --attest att.json --attest-key 0.pem".into(),
     ] {
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     verify(&folder, "c.json --report audit.json --accept warned").expect(0);
     verify(&folder, "c.json")
@@ -416,9 +375,7 @@ fn an_audit_is_about_the_commitment() {
 fn a_fleet_is_attested_by_its_results() {
     let folder = Folder::new();
     super::keys(&folder);
-    folder
-        .tcverify("screen make --arch v100 -o suite.json -q")
-        .expect(0);
+    folder.passes("screen make --arch v100 -o suite.json -q");
     for (name, fault, code) in [("good", "", 0), ("bad", "--inject adder:bit=9", 1)] {
         let run = format!(
             "screen run suite.json --device simulated --host {name} {fault} -o {name}.json -q"
@@ -432,16 +389,10 @@ fn a_fleet_is_attested_by_its_results() {
         folder.tcverify(&words).expect(code);
     };
     judge("good.json", 0);
-    assert_eq!(
-        statement(&folder)["predicate"]["passedTests"],
-        json!(["good/0"])
-    );
+    holds! {statement(&folder), r#"predicate.passedTests = ["good/0"]"#}
     verify(&folder, "good.json --report fleet.json").expect(0);
     judge("good.json bad.json", 1);
-    assert_eq!(
-        statement(&folder)["predicate"]["failedTests"],
-        json!(["bad/0"])
-    );
+    holds! {statement(&folder), r#"predicate.failedTests = ["bad/0"]"#}
     verify(&folder, "good.json").expect(1);
 }
 
@@ -472,12 +423,7 @@ fn options_that_do_not_fit_are_refused() {
     let both = "--attest att.json --attest-key 0.pem";
     check(&format!("{both} --attest-as svr")).refuses(&["--attest-time"]);
     check(&format!("{both} --attest-time 2026-11-23T08:00:00Z")).refuses(&["--attest-as svr"]);
-    for time in [
-        "2026-11-23",
-        "2026-02-30T00:00:00Z",
-        "2026-11-23T08:00:00+01:00",
-        "now",
-    ] {
+    for time in words! {"2026-11-23 | 2026-02-30T00:00:00Z | 2026-11-23T08:00:00+01:00 | now"} {
         check(&format!("{both} --attest-as svr --attest-time {time}")).expect(2);
     }
     check("--attest - --attest-key 0.pem").refuses(&["--attest needs a file"]);
@@ -494,7 +440,7 @@ fn a_statement_says_what_the_result_is_made_of() {
     let folder = folder();
     let words = "--activation relu --d-dtype fp16";
     let replay = format!("replay {PRODUCT} {words} -o e.npy");
-    folder.tcverify(&replay).expect(0);
+    folder.passes(&replay);
     for kind in ["", "--attest-as svr --attest-time 2026-11-23T08:00:00Z"] {
         attested(&folder, &format!("e.npy {words} {kind}")).expect(0);
         let terms = &statement(&folder)["subject"][0]["annotations"]["terms"];

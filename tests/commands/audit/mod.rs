@@ -42,18 +42,14 @@ impl Product {
     fn committed(&self, blocks: &str) -> Folder {
         let folder = Folder::new();
         let said = self.said();
-        folder
-            .tcverify(&format!("replay {said} -o d.npy"))
-            .expect(0);
+        folder.passes(&format!("replay {said} -o d.npy"));
         self.commit(&folder, blocks);
         folder
     }
 
     fn commit(&self, folder: &Folder, blocks: &str) {
         let said = self.said();
-        folder
-            .tcverify(&format!("commit {said} d.npy {blocks} -o c.json"))
-            .expect(0);
+        folder.passes(&format!("commit {said} d.npy {blocks} -o c.json"));
     }
 
     fn open(&self, folder: &Folder, options: &str) -> Run {
@@ -109,7 +105,7 @@ fn challenge(folder: &Folder, beacon: &str, elements: u64) -> Run {
 }
 
 fn json(folder: &Folder, name: &str) -> Value {
-    serde_json::from_slice(&folder.read(name)).unwrap()
+    folder.document(name)
 }
 
 /// Flips the lowest bit of an element of `d.npy`.

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::{BEACON, challenge, json, tamper};
-use crate::support::{Folder, Npy, Run};
+use crate::support::{Folder, Members, Npy, Run, Says};
 
 /// An operation on arrays that a seed determines.
 struct Audited {
@@ -82,16 +82,14 @@ impl Audited {
 
     fn commit(&self, folder: &Folder) {
         let (words, arrays) = (self.words, self.sources());
-        let run = folder.tcverify(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
-        run.expect(0);
+        folder.passes(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
     }
 
     /// A result, and a commitment to it.
     fn committed(&self) -> Folder {
         let folder = Folder::new();
         let (words, arrays) = (self.words, self.sources());
-        let run = folder.tcverify(&format!("replay --op {words} {arrays} -o d.npy"));
-        run.expect(0);
+        folder.passes(&format!("replay --op {words} {arrays} -o d.npy"));
         self.commit(&folder);
         folder
     }
@@ -133,7 +131,7 @@ fn rows_give_what_the_whole_gives() {
                 audited.words
             );
         }
-        let shape = committed["y"]["shape"].as_array().unwrap().iter();
+        let shape = committed["y"].list("shape").iter();
         let all: u64 = shape.map(|axis| axis.as_u64().unwrap()).product();
         let drawn = all.min(1500);
         challenge(&folder, BEACON, drawn).expect(0);
@@ -188,18 +186,17 @@ fn another_rule() {
     }
     let product =
         "audit verify --arch a100 --dtype bf16 --commitment c.json --own-challenge ch.json o.bin";
-    let run = folder.tcverify(product).expect(1);
-    assert!(run.stderr.contains("--op"), "{run:#?}");
+    let run = folder.differs(product);
+    run.stderr.says("--op");
     // A result of vLLM's, said to be Hugging Face's.
     let words = "rms_norm --variant hf-eager --eps 1e-5 --dtype bf16";
     let arrays = norm.sources();
-    let run = folder.tcverify(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
-    run.expect(0);
+    folder.passes(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
     challenge(&folder, BEACON, 640).expect(0);
     let open = format!(
         "audit open --op {words} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin"
     );
-    folder.tcverify(&open).expect(0);
+    folder.passes(&open);
     let report = verify(&folder, words, "--json -").expect(1).json();
     assert_ne!(report["mismatches"], 0);
 }
@@ -222,18 +219,18 @@ fn own_copies() {
         format!("replay --op {words} {arrays} -o d.npy"),
         format!("commit --op {words} {arrays} y=d.npy -o c.json"),
     ] {
-        folder.tcverify(&line).expect(0);
+        folder.passes(&line);
     }
     challenge(&folder, BEACON, 512).expect(0);
     let open = format!(
         "audit open --op {words} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin --without weight"
     );
-    folder.tcverify(&open).expect(0);
+    folder.passes(&open);
     let run = verify(&folder, words, "").expect(1);
-    assert!(run.stderr.contains("(--own weight=FILE)"), "{run:#?}");
+    run.stderr.says("(--own weight=FILE)");
     verify(&folder, words, "--own weight=w.npy").expect(0);
     let run = verify(&folder, words, "--own weight=other.npy").expect(1);
-    assert!(run.stderr.contains("weight"), "{run:#?}");
+    run.stderr.says("weight");
     verify(&folder, words, "--own weight").refuses(&["NAME=FILE"]);
 }
 

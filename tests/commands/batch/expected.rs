@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, Says, claims, holds};
 
 fn given() -> Folder {
     let folder = small();
@@ -16,7 +16,7 @@ fn batch(folder: &Folder, more: &str) -> Run {
 }
 
 fn report(folder: &Folder) -> Value {
-    serde_json::from_slice(&folder.read("now.json")).unwrap()
+    folder.document("now.json")
 }
 
 fn two(good: &str, bad: &str) -> Value {
@@ -28,28 +28,17 @@ fn two(good: &str, bad: &str) -> Value {
 fn only_changes_since_a_baseline_fail() {
     let folder = given();
     manifest(&folder, usual(), two("d.npy", "bad.npy"));
-    folder
-        .tcverify("batch cases.json --json known.json")
-        .expect(1);
+    folder.differs("batch cases.json --json known.json");
 
     let run = batch(&folder, "--baseline known.json --junit now.xml").expect(0);
-    assert!(
-        run.stdout.contains("DIFFERENT, as expected"),
-        "{}",
-        run.stdout
-    );
-    assert!(
-        run.stdout.contains("every verdict is as expected"),
-        "{}",
-        run.stdout
-    );
+    run.says("DIFFERENT, as expected");
+    run.says("every verdict is as expected");
     let found = report(&folder);
-    assert_eq!(found["verdict"], "different");
-    assert_eq!(found["cases"][0]["expected"], "identical");
-    assert_eq!(found["cases"][1]["expected"], "different");
-    assert_eq!(found["baseline"]["gone"], json!([]));
-    let junit = String::from_utf8(folder.read("now.xml")).unwrap();
-    assert!(!junit.contains("<failure"), "{junit}");
+    holds! {found, "
+        verdict = different | cases.0.expected = identical | cases.1.expected = different | baseline.gone = []
+    "}
+    let junit = folder.text("now.xml");
+    junit.lacks("<failure");
 
     // A mended case, and a broken one.
     for (cases, said) in [
@@ -65,19 +54,15 @@ fn only_changes_since_a_baseline_fail() {
         manifest(&folder, usual(), cases);
         let run = batch(&folder, "--baseline known.json --junit now.xml").expect(1);
         assert!(run.stdout.contains(said), "{}", run.stdout);
-        assert!(
-            run.stdout.contains("1 case is not as expected"),
-            "{}",
-            run.stdout
-        );
-        let junit = String::from_utf8(folder.read("now.xml")).unwrap();
+        run.says("1 case is not as expected");
+        let junit = folder.text("now.xml");
         assert_eq!(junit.matches("<failure").count(), 1, "{junit}");
     }
 
     // A case that is gone is a change, too.
     manifest(&folder, usual(), json!([{"name": "other", "d": "bad.npy"}]));
     let run = batch(&folder, "--baseline known.json").expect(1);
-    assert!(run.stdout.contains("1 case: one"), "{}", run.stdout);
+    run.says("1 case: one");
     assert_eq!(report(&folder)["baseline"]["gone"], json!(["one"]));
 
     // A new case has to be identical.
@@ -94,9 +79,7 @@ fn only_changes_since_a_baseline_fail() {
     manifest(&folder, usual(), two("d.npy", "absent.npy"));
     batch(&folder, "--baseline known.json").expect(2);
     // And nothing is expected of a case that had no verdict.
-    folder
-        .tcverify("batch cases.json --json unjudged.json")
-        .expect(2);
+    folder.fails("batch cases.json --json unjudged.json");
     manifest(&folder, usual(), two("d.npy", "bad.npy"));
     batch(&folder, "--baseline unjudged.json").expect(1);
 }
@@ -117,9 +100,7 @@ fn a_case_states_its_verdict() {
     }
     // It goes before the report of an earlier run, and a null takes a default away.
     manifest(&folder, usual(), case("bad.npy", Value::Null));
-    folder
-        .tcverify("batch cases.json --json known.json")
-        .expect(1);
+    folder.differs("batch cases.json --json known.json");
     manifest(&folder, usual(), case("bad.npy", "identical".into()));
     batch(&folder, "--baseline known.json").expect(1);
     let mut defaults = usual();
@@ -139,38 +120,24 @@ fn a_case_states_its_verdict() {
     batch(&folder, "--resume state.json").expect(0);
 
     manifest(&folder, usual(), case("d.npy", "unjudged".into()));
-    let run = folder.tcverify("batch cases.json").expect(2);
-    assert!(
-        run.stderr
-            .contains("field \"expect\": expected \"identical\""),
-        "{}",
-        run.stderr
-    );
+    claims! {folder, r#"batch cases.json | 2 | field "expect": expected "identical""#}
 }
 
 /// Whoever is judged does not say what is expected.
 #[test]
 fn a_policy_allows_no_case_to_state_its_verdict() {
     let folder = given();
-    std::fs::create_dir(folder.path("pushed")).unwrap();
+    folder.create("pushed");
     for name in ["x.npy", "w.npy", "bad.npy"] {
-        std::fs::copy(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
+        folder.copy(name, &format!("pushed/{name}"));
     }
     manifest(
         &folder,
         usual(),
         json!([{"name": "one", "d": "bad.npy", "expect": "different"}]),
     );
-    std::fs::rename(folder.path("cases.json"), folder.path("pushed/cases.json")).unwrap();
-    let run = folder
-        .tcverify("batch pushed/cases.json --policy strict")
-        .expect(2);
-    assert!(
-        run.stderr
-            .contains("allows no case to state its own verdict"),
-        "{}",
-        run.stderr
-    );
+    folder.rename("cases.json", "pushed/cases.json");
+    claims! {folder, "batch pushed/cases.json --policy strict | 2 | allows no case to state its own verdict"}
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The report in other forms.
 
+use crate::support::{Says, claims, words};
+
 use serde_json::json;
 
 use super::products::{flip, manifest, small, usual};
@@ -11,9 +13,9 @@ fn groups_keep_names() {
     let cases =
         json!([{"name": "one", "b": "no_such_file.npy"}, {"name": "two", "b": "no_such_file.npy"}]);
     manifest(&folder, usual(), cases);
-    let run = folder.tcverify("batch cases.json").expect(2);
-    assert!(run.stdout.contains("no_such_file.npy"), "{run:?}");
-    assert!(!run.stdout.contains("no such file.npy"), "{run:?}");
+    let run = folder.fails("batch cases.json");
+    run.says("no_such_file.npy");
+    run.lacks("no such file.npy");
 }
 
 #[test]
@@ -23,16 +25,8 @@ fn junit_markdown_and_annotations() {
     let cases = json!([{"name": "a <b> & |c|"}, {"name": "bad", "d": "bad.npy"}, {"name": "gone", "b": "gone.npy"}]);
     manifest(&folder, usual(), cases);
     let mut command = folder.command();
-    command.args([
-        "batch",
-        "cases.json",
-        "--junit",
-        "r.xml",
-        "--markdown",
-        "r.md",
-        "--github",
-        "-q",
-    ]);
+    command
+        .args(words! {"batch | cases.json | --junit | r.xml | --markdown | r.md | --github | -q"});
     command.env("GITHUB_STEP_SUMMARY", folder.path("summary.md"));
     let run = folder.run(&mut command).expect(2);
     let annotations: Vec<_> = run.stdout.lines().collect();
@@ -43,7 +37,7 @@ fn junit_markdown_and_annotations() {
             .all(|line| line.starts_with("::error title=tcverify"))
     );
 
-    let text = String::from_utf8(folder.read("r.xml")).unwrap();
+    let text = folder.text("r.xml");
     let xml = roxmltree::Document::parse(&text).unwrap();
     let cases: Vec<_> = xml
         .descendants()
@@ -66,7 +60,7 @@ fn junit_markdown_and_annotations() {
         ["3", "1", "1"]
     );
 
-    let markdown = String::from_utf8(folder.read("r.md")).unwrap();
+    let markdown = folder.text("r.md");
     assert_eq!(
         markdown
             .lines()
@@ -74,10 +68,7 @@ fn junit_markdown_and_annotations() {
             .count(),
         4
     );
-    assert_eq!(
-        String::from_utf8(folder.read("summary.md")).unwrap().trim(),
-        markdown.trim()
-    );
+    assert_eq!(folder.text("summary.md").trim(), markdown.trim());
 }
 
 /// A case that somebody took out of a recording is seen by a CI server, too.
@@ -92,14 +83,13 @@ fn a_case_that_was_taken_out() {
     });
     folder.write("cases.json", manifest.to_string());
     let words = "batch cases.json --junit r.xml --markdown r.md";
-    let run = folder.tcverify(words).expect(0);
-    assert!(run.stdout.starts_with("IDENTICAL IN PART"), "{run:?}");
+    claims! {folder, "{words} | 0 | ^IDENTICAL IN PART"}
     for name in ["r.xml", "r.md"] {
-        let text = String::from_utf8(folder.read(name)).unwrap();
+        let text = folder.text(name);
         let said = "recorded, but not among the cases: 2 products";
         assert!(text.contains(said), "{text}");
     }
-    let text = String::from_utf8(folder.read("r.xml")).unwrap();
+    let text = folder.text("r.xml");
     let xml = roxmltree::Document::parse(&text).unwrap();
     let count = |name| xml.descendants().filter(|n| n.has_tag_name(name)).count();
     assert_eq!([count("testcase"), count("skipped")], [2, 1]);
@@ -109,18 +99,13 @@ fn a_case_that_was_taken_out() {
 fn inputs_are_not_written_over() {
     let folder = small();
     manifest(&folder, usual(), json!([{"name": "one"}]));
-    for words in [
-        "--json d.npy",
-        "--junit cases.json",
-        "--resume x.npy",
-        "--markdown ./w.npy",
-        "--json r --junit r",
-        "--json - --github",
-    ] {
+    for words in words! {"
+        --json d.npy | --junit cases.json | --resume x.npy | --markdown ./w.npy | --json r --junit r
+        | --json - --github
+    "}
+    {
         let before = ["d.npy", "cases.json", "x.npy", "w.npy"].map(|name| folder.read(name));
-        folder
-            .tcverify(&format!("batch cases.json {words}"))
-            .refuses(&[]);
+        claims! {folder, "batch cases.json {words} | refused"}
         let after = ["d.npy", "cases.json", "x.npy", "w.npy"].map(|name| folder.read(name));
         assert_eq!(before, after, "{words}");
     }

@@ -1,5 +1,7 @@
 //! What a manifest or a folder may say, and what it may not.
 
+use crate::support::{Members, Says, claims, holds, words};
+
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
@@ -8,9 +10,7 @@ use super::products::{flip, manifest, small, usual};
 fn a_case_is_the_check_of_its_options() {
     let folder = small();
     flip(&folder, "d.npy", "bad.npy", 5);
-    folder
-        .tcverify("replay --arch a100 --dtype bf16 --d-dtype bf16 generate:1:normal:40x64 generate:2:normal:64x24 -o e.npy")
-        .expect(0);
+    claims! {folder, "replay --arch a100 --dtype bf16 --d-dtype bf16 generate:1:normal:40x64 generate:2:normal:64x24 -o e.npy | 0"}
     let cases = json!([
         {"name": "z", "arch": "h100"},
         {"name": "b", "d": "bad.npy", "max_mismatches": 3},
@@ -18,15 +18,11 @@ fn a_case_is_the_check_of_its_options() {
          "b": "generate:2:normal:64x24", "d": "e.npy", "sample": 17, "seed": 3},
     ]);
     manifest(&folder, usual(), cases);
-    let report = folder
-        .tcverify("batch cases.json --json -")
-        .expect(1)
-        .json();
-    assert_eq!(report["schema"], "tcverify.batch/1");
-    assert_eq!(
-        report["totals"],
-        json!({"cases": 3, "identical": 1, "identical_in_part": 1, "different": 1, "unjudged": 0})
-    );
+    let report = folder.differing("batch cases.json --json -");
+    holds! {report, r#"
+        schema = tcverify.batch/1
+        | totals = {{"cases": 3, "identical": 1, "identical_in_part": 1, "different": 1, "unjudged": 0}}
+    "#}
     let alone = [
         ("z", "--arch h100 --dtype fp16 x.npy w.npy d.npy", 0),
         (
@@ -49,10 +45,7 @@ fn a_case_is_the_check_of_its_options() {
         assert_eq!(report["cases"][i]["report"], alone.json(), "{name}");
     }
     // In the very same form, but for the margin.
-    let text = folder
-        .tcverify("batch cases.json --json -")
-        .expect(1)
-        .stdout;
+    let text = folder.differs("batch cases.json --json -").stdout;
     let alone = folder
         .tcverify("check --arch h100 --dtype fp16 x.npy w.npy d.npy --json -")
         .stdout;
@@ -71,32 +64,21 @@ fn trouble_stops_no_other_case_and_wins() {
         {"name": "shapes", "transpose_a": true},
     ]);
     manifest(&folder, usual(), cases);
-    let run = folder.tcverify("batch cases.json --json r.json").expect(2);
-    assert!(
-        run.stdout
-            .contains("5 cases: 1 identical, 1 different, 3 could not be judged")
-    );
-    assert!(run.stdout.contains("gone.npy: cannot be opened"));
+    let run = folder.fails("batch cases.json --json r.json");
+    run.says("5 cases: 1 identical, 1 different, 3 could not be judged");
+    run.says("gone.npy: cannot be opened");
     let run = run.mentions(&["3 of 5 cases could not be judged"]);
     assert_eq!(run.stderr.matches('\n').count(), 1);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let report: Value = folder.document("r.json");
     assert_eq!(report["verdict"], "unjudged");
-    let verdicts: Vec<_> = report["cases"].as_array().unwrap().iter().collect();
-    let verdicts: Vec<_> = verdicts
-        .iter()
-        .map(|c| c["verdict"].as_str().unwrap())
-        .collect();
+    let verdicts: Vec<_> = report.list("cases").iter().collect();
+    let verdicts: Vec<_> = verdicts.iter().map(|c| c.string("verdict")).collect();
     assert_eq!(
         verdicts,
         ["unjudged", "different", "identical", "unjudged", "unjudged"]
     );
     assert_eq!(report["cases"][0]["report"], Value::Null);
-    assert!(
-        report["cases"][4]["error"]
-            .as_str()
-            .unwrap()
-            .contains("inner dimensions")
-    );
+    report["cases"][4].string("error").says("inner dimensions");
 }
 
 #[test]
@@ -105,10 +87,7 @@ fn a_null_takes_a_default_away() {
     let mut defaults = usual();
     defaults["sample"] = 3.into();
     manifest(&folder, defaults, json!([{"name": "all", "sample": null}]));
-    let report = folder
-        .tcverify("batch cases.json --json -")
-        .expect(0)
-        .json();
+    let report = folder.json("batch cases.json --json -");
     let comparison = &report["cases"][0]["report"]["outcome"]["comparison"];
     assert_eq!(comparison["elements"], 32);
 }
@@ -116,14 +95,14 @@ fn a_null_takes_a_default_away() {
 #[test]
 fn paths_are_relative_to_the_manifest() {
     let folder = small();
-    std::fs::create_dir(folder.path("sub")).unwrap();
+    folder.create("sub");
     for file in ["x.npy", "w.npy", "d.npy"] {
         std::fs::rename(folder.path(file), folder.path("sub").join(file)).unwrap();
     }
     manifest(&folder, usual(), json!([{"name": "one"}]));
-    folder.tcverify("batch cases.json").expect(2);
-    std::fs::rename(folder.path("cases.json"), folder.path("sub/cases.json")).unwrap();
-    folder.tcverify("batch sub/cases.json").expect(0);
+    folder.fails("batch cases.json");
+    folder.rename("cases.json", "sub/cases.json");
+    folder.passes("batch sub/cases.json");
 }
 
 #[test]
@@ -212,9 +191,7 @@ fn folders_of_cases() {
     let folder = small();
     let case = folder.path("all/one");
     std::fs::create_dir_all(&case).unwrap();
-    folder
-        .tcverify("replay --arch h100 --dtype fp16 --acc f16 x.npy w.npy -o h.npy")
-        .expect(0);
+    folder.passes("replay --arch h100 --dtype fp16 --acc f16 x.npy w.npy -o h.npy");
     for (from, to) in [("x", "a"), ("w", "b"), ("h", "d")] {
         let (from, to) = (format!("{from}.npy"), format!("{to}.npy"));
         std::fs::copy(folder.path(&from), case.join(to)).unwrap();
@@ -225,70 +202,61 @@ fn folders_of_cases() {
     };
     let write = |about: Value| std::fs::write(case.join("case.json"), about.to_string()).unwrap();
     write(about(32));
-    let report = folder.tcverify("batch all --json -").expect(0).json();
+    let report = folder.json("batch all --json -");
     let model = &report["cases"][0]["report"]["rule"]["model"]["arithmetic"];
-    assert_eq!(
-        model["accumulator"], "fp16",
-        "what D is, the instruction returned"
-    );
+    holds! {model, "accumulator = fp16", "what D is, the instruction returned"}
 
     write(about(31));
-    let run = folder.tcverify("batch all").expect(2);
-    assert!(run.stdout.contains("k is 31, but k is 32"), "{run:?}");
+    let run = folder.fails("batch all");
+    run.says("k is 31, but k is 32");
     let mut with_c = about(32);
     with_c["c_dtype"] = "fp16".into();
     write(with_c);
-    let run = folder.tcverify("batch all").expect(2);
+    let run = folder.fails("batch all");
     assert!(run.stdout.contains("c.npy"), "a C that was lost: {run:?}");
     let mut unknown = about(32);
     unknown["gpus"] = 8.into();
     write(unknown);
-    let alone = folder.tcverify("batch all").expect(2);
-    assert!(
-        alone.stdout.contains("case.json: unknown field \"gpus\""),
-        "{alone:?}"
-    );
+    let alone = folder.fails("batch all");
+    alone.says("case.json: unknown field \"gpus\"");
     alone.mentions(&["1 of 1 cases could not be judged"]);
     // It has no verdict, and takes no other's.
-    std::fs::create_dir(folder.path("all/zero")).unwrap();
+    folder.create("all/zero");
     for name in ["a.npy", "b.npy", "d.npy"] {
         std::fs::copy(case.join(name), folder.path(&format!("all/zero/{name}"))).unwrap();
     }
     folder.write("all/zero/case.json", about(32).to_string());
     folder.write("all/index.json", r#"[{"case": "one"}, {"case": "zero"}]"#);
-    let run = folder.tcverify("batch all --json - --html pages").expect(2);
+    let run = folder.fails("batch all --json - --html pages");
     let cases = run.json()["cases"].clone();
     let [first, second] = [0, 1].map(|i| (cases[i]["name"].clone(), cases[i]["verdict"].clone()));
     assert_eq!(first, ("zero".into(), "identical".into()));
     assert_eq!(second, ("one".into(), "unjudged".into()));
-    let index = String::from_utf8(folder.read("pages/index.html")).unwrap();
-    assert!(index.contains("case-001.html") && !index.contains("case-002.html"));
-    for other in [
-        r#"{"arch": "h100", "arch": "h100"}"#,
-        "{",
-        "[]",
-        r#"{"arch": "h101"}"#,
-        r#"{"k": "32"}"#,
-    ] {
+    let index = folder.text("pages/index.html");
+    index.says("case-001.html");
+    index.lacks("case-002.html");
+    for other in
+        words! {r#"{"arch": "h100", "arch": "h100"} | { | [] | {"arch": "h101"} | {"k": "32"}"#}
+    {
         folder.write("all/one/case.json", other);
-        let run = folder.tcverify("batch all --json -").expect(2);
+        let run = folder.fails("batch all --json -");
         assert_eq!(run.json()["totals"]["identical"], 1, "{other}: {run:?}");
         assert_eq!(run.json()["totals"]["unjudged"], 1, "{other}: {run:?}");
     }
     std::fs::remove_dir_all(folder.path("all/zero")).unwrap();
-    std::fs::remove_file(folder.path("all/index.json")).unwrap();
+    folder.remove("all/index.json");
 
     // A number of rows, or words, describe the case; a span is the part that is compared.
     let mut rows = about(32);
     for described in [json!(4), json!("even of 53")] {
         rows["rows"] = described;
         write(rows.clone());
-        let run = folder.tcverify("batch all --json -").expect(0);
+        let run = folder.passes("batch all --json -");
         assert_eq!(run.json()["cases"][0]["verdict"], "identical");
     }
     rows["rows"] = "0..2".into();
     write(rows);
-    let run = folder.tcverify("batch all --json -").expect(0);
+    let run = folder.passes("batch all --json -");
     assert_eq!(run.json()["cases"][0]["verdict"], "identical_in_part");
 
     write(about(32));
@@ -297,27 +265,22 @@ fn folders_of_cases() {
     folder.write("all/index.json", "[]");
     folder.tcverify("batch all").refuses(&["index.json", "one"]);
     // What multiplies nothing is passed over, but it was read.
-    std::fs::create_dir(folder.path("all/two")).unwrap();
+    folder.create("all/two");
     folder.write("all/two/case.json", r#"{"instruction": "pacr"}"#);
     folder.write("all/index.json", r#"[{"case": "one"}, {"case": "two"}]"#);
     for name in ["all/index.json", "all/one/case.json", "all/two/case.json"] {
         let before = folder.read(name);
-        folder
-            .tcverify(&format!("batch all --json {name}"))
-            .refuses(&[name]);
+        claims! {folder, "batch all --json {name} | refused | {name}"}
         assert_eq!(folder.read(name), before);
     }
-    folder.tcverify("batch all").expect(0);
-    std::fs::create_dir(folder.path("all/empty")).unwrap();
+    folder.passes("batch all");
+    folder.create("all/empty");
     folder.write(
         "all/index.json",
         r#"[{"case": "empty"}, {"case": "one"}, {"case": "two"}]"#,
     );
-    let run = folder.tcverify("batch all").expect(2);
-    assert!(
-        run.stdout.contains("case.json: cannot be opened"),
-        "{run:?}"
-    );
+    let run = folder.fails("batch all");
+    run.says("case.json: cannot be opened");
 }
 
 #[test]
@@ -325,20 +288,14 @@ fn the_report_does_not_depend_on_threads() {
     let folder = small();
     let case = |i: usize| json!({"name": format!("case {i}"), "sample": 1 + i % 32, "seed": i});
     manifest(&folder, usual(), (0..40).map(case).collect());
-    let one = folder
-        .tcverify("batch cases.json --json - --threads 1")
-        .expect(0);
-    let five = folder
-        .tcverify("batch cases.json --json - --threads 5")
-        .expect(0);
+    let one = folder.passes("batch cases.json --json - --threads 1");
+    let five = folder.passes("batch cases.json --json - --threads 5");
     assert_eq!(one.stdout, five.stdout);
     // The number of cases is said once, and what is not listed is counted.
-    let text = folder.tcverify("batch cases.json").expect(0).stdout;
+    let text = folder.stdout("batch cases.json");
     assert_eq!(text.matches("40 cases").count(), 1, "{text}");
-    assert!(text.contains(" more cases (--verbose)"), "{text}");
+    text.says(" more cases (--verbose)");
     let plain = |i: usize| json!({"name": format!("case {i}")});
     manifest(&folder, usual(), (0..40).map(plain).collect());
-    let text = folder.tcverify("batch cases.json").expect(0).stdout;
-    assert!(text.contains("--verbose lists all 40 cases"), "{text}");
-    assert!(!text.contains("more cases"), "{text}");
+    claims! {folder, "batch cases.json | 0 | --verbose lists all 40 cases | !more cases"}
 }

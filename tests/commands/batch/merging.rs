@@ -3,22 +3,18 @@
 use serde_json::Value;
 
 use super::products::flip;
-use crate::support::Folder;
+use crate::support::{Folder, Members, Says, claims, listed, rows};
 
 /// Plans, runs every part and merges; whether the report is that of `check --tree`, and its exit code.
 fn merged(folder: &Folder, shards: usize, words: &str, code: i32) {
     folder
         .tcverify(&format!("check --tree {words} --json whole.json -q"))
         .expect(code);
-    folder
-        .tcverify(&format!("shard plan -n {shards} {words} -o plan.json"))
-        .expect(0);
+    folder.passes(&format!("shard plan -n {shards} {words} -o plan.json"));
     let mut parts = Vec::new();
     // Whichever comes first.
     for i in (0..shards).rev() {
-        folder
-            .tcverify(&format!("shard run plan.json {i} -o part-{i}.json"))
-            .expect(0);
+        folder.passes(&format!("shard run plan.json {i} -o part-{i}.json"));
         parts.push(format!("part-{i}.json"));
     }
     let run = folder.tcverify(&format!(
@@ -28,15 +24,12 @@ fn merged(folder: &Folder, shards: usize, words: &str, code: i32) {
     let run = run.expect(code);
     assert!(!run.stdout.is_empty());
     let [whole, merged] = ["whole.json", "merged.json"].map(|name| read(folder, name));
-    assert_eq!(
-        merged["merged"]["trusted"].as_array().unwrap().len(),
-        shards
-    );
+    assert_eq!(merged["merged"].list("trusted").len(), shards);
     assert!(whole == of_the_whole(merged), "{words}: the reports differ");
 }
 
 fn read(folder: &Folder, name: &str) -> Value {
-    serde_json::from_slice(&folder.read(name)).unwrap()
+    folder.document(name)
 }
 
 /// A merged report, as it is of a check of the whole: without what it says of parts.
@@ -56,9 +49,7 @@ const OPERANDS: &str = "--arch h100 --dtype fp16 generate:1:normal:150x96 genera
 
 fn with_d() -> Folder {
     let folder = Folder::new();
-    folder
-        .tcverify(&format!("replay {OPERANDS} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {OPERANDS} -o d.npy"));
     folder
 }
 
@@ -95,7 +86,7 @@ fn differences_and_their_causes_are_merged() {
         &format!("--block-rows 16 {OPERANDS} one.npy"),
         1,
     );
-    let report = String::from_utf8(folder.read("merged.json")).unwrap();
+    let report = folder.text("merged.json");
     assert!(
         report.contains("bit_flipped"),
         "a cause that only the whole shows"
@@ -118,24 +109,16 @@ fn differences_and_their_causes_are_merged() {
 #[test]
 fn kernels_batches_and_turned_operands() {
     let folder = Folder::new();
-    for (words, operands) in [
-        (
-            "--arch h100 --dtype bf16 --schedule cublas-workspace --split-k 3 --d-dtype bf16",
-            "generate:1:normal:90x192 generate:2:normal:192x40",
-        ),
-        (
-            "--arch a100 --dtype tf32",
-            "generate:3:normal:3x50x24 generate:4:normal:3x24x33",
-        ),
-        (
-            "--arch h100 --dtype e4m3 --transpose-a --transpose-b",
-            "generate:5:normal:64x90 generate:6:normal:30x64",
-        ),
-    ] {
+    for [words, operands] in rows! {"
+        --arch h100 --dtype bf16 --schedule cublas-workspace --split-k 3 --d-dtype bf16
+            | generate:1:normal:90x192 generate:2:normal:192x40
+        --arch a100 --dtype tf32 | generate:3:normal:3x50x24 generate:4:normal:3x24x33
+        --arch h100 --dtype e4m3 --transpose-a --transpose-b
+            | generate:5:normal:64x90 generate:6:normal:30x64
+    "}
+    {
         let d = "-o d.npy";
-        folder
-            .tcverify(&format!("replay {words} {operands} {d}"))
-            .expect(0);
+        folder.passes(&format!("replay {words} {operands} {d}"));
         merged(
             &folder,
             4,
@@ -143,11 +126,7 @@ fn kernels_batches_and_turned_operands() {
             0,
         );
     }
-    folder
-        .tcverify(&format!(
-            "replay {OPERANDS} --c generate:7:normal:150x70 -o d.npy"
-        ))
-        .expect(0);
+    claims! {folder, "replay {OPERANDS} --c generate:7:normal:150x70 -o d.npy | 0"}
     merged(
         &folder,
         3,
@@ -160,7 +139,7 @@ fn kernels_batches_and_turned_operands() {
 #[test]
 fn options_survive_the_plan() {
     let folder = super::products::small();
-    std::fs::rename(folder.path("x.npy"), folder.path("it's x $(1).npy")).unwrap();
+    folder.rename("x.npy", "it's x $(1).npy");
     let options = [
         "--arch",
         "h100",
@@ -200,9 +179,7 @@ fn options_survive_the_plan() {
         run(&["check", "--tree", "--json", "whole.json"], &block).expect(code);
         run(&["shard", "plan", "-n", "2", "-o", "plan.json"], &block).expect(0);
         for i in 0..2 {
-            folder
-                .tcverify(&format!("shard run plan.json {i} -o {i}.json"))
-                .expect(0);
+            folder.passes(&format!("shard run plan.json {i} -o {i}.json"));
         }
         let merge = "shard merge plan.json 1.json 0.json -o merged.json";
         folder.tcverify(merge).expect(code);
@@ -214,14 +191,10 @@ fn options_survive_the_plan() {
 #[test]
 fn the_root_is_that_of_a_commitment() {
     let folder = with_d();
-    folder
-        .tcverify(&format!(
-            "commit --block-rows 32 {OPERANDS} d.npy -o c.json"
-        ))
-        .expect(0);
-    let commitment: serde_json::Value = serde_json::from_slice(&folder.read("c.json")).unwrap();
+    claims! {folder, "commit --block-rows 32 {OPERANDS} d.npy -o c.json | 0"}
+    let commitment: serde_json::Value = folder.document("c.json");
     merged(&folder, 2, &format!("--block-rows 32 {OPERANDS} d.npy"), 0);
-    let report: serde_json::Value = serde_json::from_slice(&folder.read("merged.json")).unwrap();
+    let report: serde_json::Value = folder.document("merged.json");
     assert_eq!(
         report["reproduced"]["tree"]["root"],
         commitment["d"]["root"]
@@ -233,29 +206,23 @@ fn the_root_is_that_of_a_commitment() {
 fn parts_that_do_not_belong_together_are_refused() {
     let folder = with_d();
     let plan = |name: &str, words: &str| {
-        folder
-            .tcverify(&format!(
-                "shard plan -n 3 --block-rows 10 {words} {OPERANDS} d.npy -o {name}"
-            ))
-            .expect(0);
+        claims! {folder, "shard plan -n 3 --block-rows 10 {words} {OPERANDS} d.npy -o {name} | 0"}
     };
     plan("plan.json", "");
     plan("other.json", "--nan any");
     let run = |plan: &str, i: usize, to: &str| {
-        folder
-            .tcverify(&format!("shard run {plan} {i} -o {to}"))
-            .expect(0);
+        folder.passes(&format!("shard run {plan} {i} -o {to}"));
     };
     for i in 0..3 {
         run("plan.json", i, &format!("p{i}.json"));
     }
     run("other.json", 1, "foreign.json");
-    std::fs::copy(folder.path("p1.json"), folder.path("again.json")).unwrap();
+    folder.copy("p1.json", "again.json");
     let mut damaged = folder.read("p1.json");
     let at = damaged.len() / 2;
     damaged[at] ^= 1;
     folder.write("damaged.json", &damaged);
-    let whole = String::from_utf8(folder.read("p1.json")).unwrap();
+    let whole = folder.text("p1.json");
     folder.write("version.json", whole.replace("\"tool\":\"", "\"tool\":\"9"));
     // A part that says to be another one, sealed anew.
     let (_, content) = whole.split_once("\"content\":").unwrap();
@@ -276,41 +243,26 @@ fn parts_that_do_not_belong_together_are_refused() {
         seal(&content.replace("\"shard\":1", "\"shard\":9")),
     );
     let fewer = seal(&content.replace("\"compared\":3500", "\"compared\":3499"));
-    assert!(!fewer.contains("\"compared\":3500"));
+    fewer.lacks("\"compared\":3500");
     folder.write("fewer.json", fewer);
-    for (parts, words) in [
-        ("p0.json p2.json", &["1 of 3 parts", "missing: 1"][..]),
-        (
-            "p0.json p1.json p2.json again.json",
-            &["p1.json and again.json", "part 1"],
-        ),
-        (
-            "p0.json foreign.json p2.json",
-            &["foreign.json", "another plan"],
-        ),
-        ("p0.json damaged.json p2.json", &["damaged.json", "damaged"]),
-        (
-            "p0.json version.json p2.json",
-            &["version.json", "tcverify 9"],
-        ),
-        ("p0.json p1.json moved.json", &["moved.json", "part 2"]),
-        ("p0.json nine.json p2.json", &["nine.json"]),
-        (
-            "p0.json fewer.json p2.json",
-            &["part 1", "the number of compared elements does not match"],
-        ),
-        (
-            "p0.json plan.json p2.json",
-            &["plan.json", "tcverify.plan/1"],
-        ),
-    ] {
+    for [parts, words] in rows! {"
+        p0.json p2.json | 1 of 3 parts | missing: 1
+        p0.json p1.json p2.json again.json | p1.json and again.json | part 1
+        p0.json foreign.json p2.json | foreign.json | another plan
+        p0.json damaged.json p2.json | damaged.json | damaged
+        p0.json version.json p2.json | version.json | tcverify 9
+        p0.json p1.json moved.json | moved.json | part 2
+        p0.json nine.json p2.json | nine.json
+        p0.json fewer.json p2.json | part 1 | the number of compared elements does not match
+        p0.json plan.json p2.json | plan.json | tcverify.plan/1
+    "}
+    {
+        let words = &listed(words)[..];
         let run = folder.tcverify(&format!("shard merge plan.json {parts} -o merged.json"));
         run.refuses(words);
         assert!(!folder.path("merged.json").exists());
     }
-    folder
-        .tcverify("shard merge plan.json p0.json p1.json p2.json -o merged.json")
-        .expect(0);
+    folder.passes("shard merge plan.json p0.json p1.json p2.json -o merged.json");
     folder
         .tcverify("shard merge plan.json p0.json p1.json p2.json -o p1.json")
         .refuses(&["p1.json", "overwrite"]);
@@ -320,11 +272,7 @@ fn parts_that_do_not_belong_together_are_refused() {
 fn inputs_that_changed_since_the_plan_are_refused() {
     let folder = super::products::small();
     let words = "--arch h100 --dtype fp16 x.npy w.npy d.npy";
-    folder
-        .tcverify(&format!(
-            "shard plan -n 2 --block-rows 2 {words} -o plan.json"
-        ))
-        .expect(0);
+    claims! {folder, "shard plan -n 2 --block-rows 2 {words} -o plan.json | 0"}
     for (file, back, of_part) in [
         ("x.npy", 1, 1),
         ("x.npy", 2 * 128, 0),
@@ -333,50 +281,36 @@ fn inputs_that_changed_since_the_plan_are_refused() {
     ] {
         let before = folder.read(file);
         flip(&folder, file, file, back);
-        folder
-            .tcverify(&format!("shard run plan.json {of_part} -o p.json"))
-            .refuses(&[file, "is not the array that plan.json was made from"]);
+        claims! {folder, "shard run plan.json {of_part} -o p.json | refused | {file}
+        | is not the array that plan.json was made from"}
         assert!(!folder.path("p.json").exists());
         if file != "w.npy" {
             // The other part reads nothing of it.
             let other = 1 - of_part;
-            folder
-                .tcverify(&format!("shard run plan.json {other} -o q.json"))
-                .expect(0);
+            folder.passes(&format!("shard run plan.json {other} -o q.json"));
         }
         folder.write(file, before);
     }
-    folder
-        .tcverify("shard run plan.json 2 -o p.json")
-        .refuses(&["parts 0 to 1"]);
+    claims! {folder, "shard run plan.json 2 -o p.json | refused | parts 0 to 1"}
 }
 
 #[test]
 fn what_cannot_be_cut_is_refused() {
     let folder = super::products::small();
-    for (words, said) in [
-        ("-n 5 x.npy w.npy d.npy", "block"),
-        (
-            "-n 5 --block-rows 1 x.npy w.npy d.npy",
-            "5 parts of 4 blocks",
-        ),
-        ("-n 1 --sample 3 --seed 1 x.npy w.npy d.npy", "--sample"),
-        ("-n 1 --rows 1 x.npy w.npy d.npy", "--rows"),
-    ] {
-        folder
-            .tcverify(&format!(
-                "shard plan --arch h100 --dtype fp16 {words} -o plan.json"
-            ))
-            .refuses(&[said]);
+    for [words, said] in rows! {"
+        -n 5 x.npy w.npy d.npy | block
+        -n 5 --block-rows 1 x.npy w.npy d.npy | 5 parts of 4 blocks
+        -n 1 --sample 3 --seed 1 x.npy w.npy d.npy | --sample
+        -n 1 --rows 1 x.npy w.npy d.npy | --rows
+    "}
+    {
+        claims! {folder, "shard plan --arch h100 --dtype fp16 {words} -o plan.json | refused | {said}"}
     }
     let digest = "0".repeat(64);
-    folder
-        .tcverify(&format!(
-            "shard plan -n 1 --arch h100 --dtype fp16 --d-digest {digest} x.npy w.npy -o plan.json"
-        ))
-        .refuses(&["digest"]);
-    folder
-        .tcverify("check --arch h100 --dtype fp16 --block-rows 2 x.npy w.npy d.npy")
-        .refuses(&["--tree"]);
+    claims! {folder, "
+        shard plan -n 1 --arch h100 --dtype fp16 --d-digest {digest} x.npy w.npy -o plan.json
+            | refused | digest
+        check --arch h100 --dtype fp16 --block-rows 2 x.npy w.npy d.npy | refused | --tree
+    "}
     assert!(!folder.path("plan.json").exists());
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::Folder;
+use crate::support::{Folder, Says, claims, words};
 
 /// Cases of every kind: one identical, one in part, one different, one by a claimed model, one without a verdict.
 pub fn every_kind() -> Folder {
     let folder = small();
     flip(&folder, "d.npy", "bad.npy", 5);
-    let hopper = folder.tcverify("archs hopper --json").expect(0).stdout;
+    let hopper = folder.stdout("archs hopper --json");
     folder.write("my.json", hopper);
     let cases = json!([
         {"name": "first"},
@@ -39,9 +39,7 @@ pub fn pages(folder: &Folder, name: &str) -> BTreeMap<String, String> {
 #[test]
 fn the_index_has_every_case_and_leads_to_its_page() {
     let folder = every_kind();
-    folder
-        .tcverify("batch cases.json -q --html new/pages --markdown r.md")
-        .expect(2);
+    folder.fails("batch cases.json -q --html new/pages --markdown r.md");
     let pages = pages(&folder, "new/pages");
     let names: Vec<_> = pages.keys().map(String::as_str).collect();
     assert_eq!(
@@ -71,32 +69,18 @@ fn the_index_has_every_case_and_leads_to_its_page() {
             assert!(row.contains(word), "{word}: {row}");
         }
     }
-    assert!(index.contains(
-        "5 cases: 2 identical, 1 identical in part, 1 different, 1 could not be judged."
-    ));
+    index.says("5 cases: 2 identical, 1 identical in part, 1 different, 1 could not be judged.");
     // The same words as in Markdown.
-    let markdown = String::from_utf8(folder.read("r.md")).unwrap();
-    for words in [
-        "50.0 % of D compared",
-        "all 16 chosen elements",
-        "claimed: from my.json",
-    ] {
-        assert!(markdown.contains(words), "{words}: {markdown}");
-    }
+    let markdown = folder.text("r.md");
+    markdown
+        .says_all(words! {"50.0 % of D compared | all 16 chosen elements | claimed: from my.json"});
     for (name, page) in &pages {
         assert!(
             !page.contains("<script>alert") && !page.contains('\u{202e}'),
             "{name}"
         );
-        for word in [
-            "src=",
-            "@import",
-            "url(",
-            "<link",
-            "http-equiv=\"refresh",
-            "href=\"http",
-            "href=\"//",
-        ] {
+        for word in words! {r#"src= | @import | url( | <link | http-equiv="refresh | href="http | href="//"#}
+        {
             assert!(!page.contains(word), "{name}: {word}");
         }
         assert_eq!(
@@ -112,13 +96,9 @@ fn the_index_has_every_case_and_leads_to_its_page() {
 #[test]
 fn a_page_is_that_of_the_check() {
     let folder = every_kind();
-    folder
-        .tcverify("batch cases.json -q --html pages")
-        .expect(2);
-    folder
-        .tcverify("check --arch h100 --dtype fp16 x.npy w.npy d.npy -q --html one.html")
-        .expect(0);
-    let alone = String::from_utf8(folder.read("one.html")).unwrap();
+    folder.fails("batch cases.json -q --html pages");
+    folder.passes("check --arch h100 --dtype fp16 x.npy w.npy d.npy -q --html one.html");
+    let alone = folder.text("one.html");
     let page = &pages(&folder, "pages")["case-001.html"];
     let lines = page.lines().filter(|line| !line.starts_with("<nav>"));
     let lines: Vec<_> = lines
@@ -130,16 +110,11 @@ fn a_page_is_that_of_the_check() {
 #[test]
 fn resumed_or_not_and_by_any_number_of_threads_the_pages_are_the_same() {
     let folder = every_kind();
-    folder.tcverify("batch cases.json -q --html one").expect(2);
+    folder.fails("batch cases.json -q --html one");
     let first = pages(&folder, "one");
-    for words in [
-        "--resume s.json --html two",
-        "--resume s.json --html three --threads 1",
-        "--html one",
-    ] {
-        folder
-            .tcverify(&format!("batch cases.json -q {words}"))
-            .expect(2);
+    for words in words! {"--resume s.json --html two | --resume s.json --html three --threads 1 | --html one"}
+    {
+        folder.fails(&format!("batch cases.json -q {words}"));
     }
     for name in ["one", "two", "three"] {
         assert!(pages(&folder, name) == first, "{name}");
@@ -154,22 +129,17 @@ fn pages_go_to_a_folder_and_over_no_input() {
         ("-", "the pages of a batch are a folder"),
         ("x.npy/pages", "x.npy"),
     ] {
-        folder
-            .tcverify(&format!("batch cases.json --html {place}"))
-            .refuses(&[said]);
+        claims! {folder, "batch cases.json --html {place} | refused | {said}"}
     }
-    std::fs::create_dir(folder.path("in")).unwrap();
+    folder.create("in");
     folder.write("in/index.html", folder.read("x.npy"));
     let cases = json!([{"name": "one", "a": "in/index.html"}]);
     manifest(&folder, usual(), cases);
-    folder
-        .tcverify("batch cases.json --html in")
-        .refuses(&["in/index.html: the index would overwrite A"]);
+    claims! {folder, "batch cases.json --html in | refused | in/index.html: the index would overwrite A"}
     assert_eq!(folder.read("in/index.html"), folder.read("x.npy"));
-    std::fs::create_dir(folder.path("out")).unwrap();
-    folder
-        .tcverify("batch cases.json --html out --json out/case-001.html")
-        .refuses(&["cannot go to the same place"]);
+    folder.create("out");
+    claims! {folder, "batch cases.json --html out --json out/case-001.html | refused
+    | cannot go to the same place"}
 }
 
 /// `shard merge` has the forms that `check` has.
@@ -178,25 +148,21 @@ fn a_merged_check_has_every_form() {
     let folder = small();
     flip(&folder, "d.npy", "bad.npy", 5);
     let words = "--arch h100 --dtype fp16 --block-rows 2 x.npy w.npy bad.npy";
-    folder
-        .tcverify(&format!("shard plan -n 2 {words} -o plan.json"))
-        .expect(0);
+    folder.passes(&format!("shard plan -n 2 {words} -o plan.json"));
     for i in [0, 1] {
-        folder
-            .tcverify(&format!("shard run plan.json {i} -o p{i}.json"))
-            .expect(0);
+        folder.passes(&format!("shard run plan.json {i} -o p{i}.json"));
     }
     let forms = "--junit FORM.xml --markdown FORM.md --html FORM.html --json FORM.json";
     let merge = format!(
         "shard merge plan.json p0.json p1.json -q {}",
         forms.replace("FORM", "m")
     );
-    folder.tcverify(&merge).expect(1);
+    folder.differs(&merge);
     let check = format!("check --tree {words} -q {}", forms.replace("FORM", "c"));
-    folder.tcverify(&check).expect(1);
+    folder.differs(&check);
     for form in ["xml", "md"] {
         let [merged, whole] = ["m", "c"].map(|name| {
-            let text = String::from_utf8(folder.read(&format!("{name}.{form}"))).unwrap();
+            let text = folder.text(&format!("{name}.{form}"));
             let lines = text
                 .lines()
                 .map(str::trim)
@@ -205,24 +171,16 @@ fn a_merged_check_has_every_form() {
         });
         assert_eq!(merged, whole, "{form}");
     }
-    let page = String::from_utf8(folder.read("m.html")).unwrap();
-    for text in [
-        "Merged parts keep no map",
-        "The first mismatch, step by step",
-        "1 of 32 elements of D differ",
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
-    assert!(!page.contains("map-data"));
-    let brief = folder
-        .tcverify("shard merge plan.json p0.json p1.json --brief")
-        .expect(1);
+    let page = folder.text("m.html");
+    page.says_all(words! {"
+        Merged parts keep no map | The first mismatch, step by step | 1 of 32 elements of D differ
+    "});
+    page.lacks("map-data");
+    let brief = folder.differs("shard merge plan.json p0.json p1.json --brief");
     assert!(brief.stdout.starts_with("DIFFERENT  1 of 32") && brief.stdout.lines().count() == 1);
-    folder
-        .tcverify("shard merge plan.json p0.json p1.json -q --html p0.json")
-        .refuses(&["the page would overwrite a part"]);
-    folder
-        .tcverify("shard merge plan.json p0.json p1.json -o x --json y")
-        .expect(2)
-        .mentions(&["--json"]);
+    claims! {folder, "
+        shard merge plan.json p0.json p1.json -q --html p0.json | refused
+            | the page would overwrite a part
+        shard merge plan.json p0.json p1.json -o x --json y | 2 | --json
+    "}
 }

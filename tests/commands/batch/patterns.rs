@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::products::{manifest, small};
-use crate::support::Folder;
+use crate::support::{Folder, Members, Says, claims};
 
 /// Some arrays of FP16 and FP32 as a `.safetensors` file.
 fn pack(folder: &Folder, arrays: &[(&str, &str)]) {
@@ -52,15 +52,9 @@ fn every_array_that_d_names_is_a_case() {
         ],
     );
     manifest(&folder, defaults(), every());
-    let report = folder
-        .tcverify("batch cases.json --json -")
-        .expect(0)
-        .json();
-    let cases = report["cases"].as_array().unwrap();
-    let names: Vec<_> = cases
-        .iter()
-        .map(|case| case["name"].as_str().unwrap())
-        .collect();
+    let report = folder.json("batch cases.json --json -");
+    let cases = report.list("cases");
+    let names: Vec<_> = cases.iter().map(|case| case.string("name")).collect();
     assert_eq!(names, ["all k", "all q"]);
     for (case, stem) in cases.iter().zip(["k", "q"]) {
         let paths = ["a", "b", "d"].map(|name| &case["report"]["inputs"][name]["path"]);
@@ -70,7 +64,7 @@ fn every_array_that_d_names_is_a_case() {
     // An operand without a pattern is the same for all.
     let cases = json!([{"name": "*", "a": "x.npy", "b": "w.npy", "d": "dump.safetensors#*.y"}]);
     manifest(&folder, defaults(), cases);
-    folder.tcverify("batch cases.json").expect(0);
+    folder.passes("batch cases.json");
 }
 
 /// What D's names promise and the file does not hold is no case that passes.
@@ -88,9 +82,9 @@ fn a_missing_operand_is_a_case_without_a_verdict() {
         ],
     );
     manifest(&folder, defaults(), every());
-    let run = folder.tcverify("batch cases.json --json r.json").expect(2);
-    assert!(run.stdout.contains("has no array named \"q.x\""), "{run:?}");
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let run = folder.fails("batch cases.json --json r.json");
+    run.says("has no array named \"q.x\"");
+    let report: Value = folder.document("r.json");
     assert_eq!(
         (
             &report["totals"]["identical"],
@@ -140,15 +134,11 @@ fn patterns_that_mean_nothing_are_refused() {
         let case = cases[0].as_object_mut().unwrap();
         case.extend(change.as_object().unwrap().clone());
         manifest(&folder, defaults(), cases);
-        folder
-            .tcverify("batch cases.json")
-            .refuses(&["cases.json: case 1 (all *", said]);
+        claims! {folder, "batch cases.json | refused | cases.json: case 1 (all * | {said}"}
     }
     let mut twice = every();
     let more = twice[0].clone();
     twice.as_array_mut().unwrap().push(more);
     manifest(&folder, defaults(), twice);
-    folder
-        .tcverify("batch cases.json")
-        .refuses(&["case 2 (all *): another case has the same name (all k)"]);
+    claims! {folder, "batch cases.json | refused | case 2 (all *): another case has the same name (all k)"}
 }

@@ -3,22 +3,22 @@
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, Says, claims, words};
 
 /// Cases in `pushed/`, everything else beside it.
 fn pushed() -> Folder {
     let folder = small();
     flip(&folder, "d.npy", "bad.npy", 5);
-    std::fs::create_dir(folder.path("pushed")).unwrap();
+    folder.create("pushed");
     for name in folder.names().iter().filter(|name| name.ends_with(".npy")) {
-        std::fs::copy(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
+        folder.copy(name, &format!("pushed/{name}"));
     }
     folder
 }
 
 fn write(folder: &Folder, cases: Value) {
     manifest(folder, usual(), cases);
-    std::fs::rename(folder.path("cases.json"), folder.path("pushed/cases.json")).unwrap();
+    folder.rename("cases.json", "pushed/cases.json");
 }
 
 fn batch(folder: &Folder, policy: &str) -> Run {
@@ -47,10 +47,7 @@ fn a_strict_gate_judges_as_before() {
         json!([{"name": "good"}, {"name": "bad", "d": "bad.npy"}]),
     );
     let report = batch(&folder, "strict").expect(1).json();
-    let without = folder
-        .tcverify("batch pushed/cases.json --json -")
-        .expect(1)
-        .json();
+    let without = folder.differing("batch pushed/cases.json --json -");
     assert_eq!(report["cases"], without["cases"]);
     assert_eq!(without.get("policy"), None);
 }
@@ -60,7 +57,7 @@ fn a_strict_gate_judges_as_before() {
 #[test]
 fn each_way_to_weaken_a_check_is_refused() {
     let folder = pushed();
-    let hopper = folder.tcverify("archs h100 --json").expect(0).stdout;
+    let hopper = folder.stdout("archs h100 --json");
     folder.write("pushed/model.json", hopper);
     let plain = include_str!("../../../src/emu/schedule/presets/plain.json");
     folder.write("pushed/schedule.json", plain);
@@ -138,15 +135,8 @@ fn zeros_do_not_pass_the_strict_gate() {
     // Whoever allows it reads what was done.
     policy(&folder, json!({"schedules": {"activations": true}}));
     let run = batch(&folder, "policy.json").expect(0);
-    assert!(
-        run.stdout.contains("with the bias, activation relu"),
-        "{run:?}"
-    );
-    let run = folder.tcverify("batch pushed/cases.json --brief").expect(0);
-    assert!(
-        run.stdout.contains("with the bias, activation relu"),
-        "{run:?}"
-    );
+    run.says("with the bias, activation relu");
+    claims! {folder, "batch pushed/cases.json --brief | 0 | with the bias, activation relu"}
 }
 
 #[test]
@@ -237,31 +227,25 @@ fn nothing_is_followed_out_of_the_folder() {
         write(&folder, json!([{"name": "it", "a": path}]));
         batch(&folder, "strict").refuses(&["`a`", "is a link", "policy"]);
     }
-    for path in [
-        "../x.npy",
-        "/dev/zero",
-        "/dev/stdin",
-        "sub/../../x.npy",
-        "x.npz#/../../x.npy",
-    ] {
+    for path in words! {"../x.npy | /dev/zero | /dev/stdin | sub/../../x.npy | x.npz#/../../x.npy"}
+    {
         write(&folder, json!([{"name": "it", "a": path}]));
         batch(&folder, "strict").refuses(&["`a`", "leads out", "policy"]);
     }
     // Standard input is nobody's file.
-    std::fs::copy(folder.path("pushed/x.npy"), folder.path("-")).unwrap();
+    folder.copy("pushed/x.npy", "-");
     manifest(&folder, usual(), json!([{"name": "it", "a": "-"}]));
     let run = folder.tcverify("batch cases.json --policy strict");
     run.refuses(&["`a`", "leads out"]);
     // A manifest that is a link says nothing of what it leads to.
-    std::fs::remove_file(folder.path("pushed/cases.json")).unwrap();
+    folder.remove("pushed/cases.json");
     link("secret.json", "cases.json");
     let run = batch(&folder, "strict").refuses(&["cases.json", "is a link"]);
-    assert!(!run.stderr.contains("password") && !run.stderr.contains("line"));
+    run.stderr.lacks("password");
+    run.stderr.lacks("line");
     assert!(
         folder
-            .tcverify("batch pushed/cases.json")
-            .expect(2)
-            .stderr
+            .stderr("batch pushed/cases.json")
             .contains("password")
     );
 }
@@ -284,7 +268,8 @@ fn formats_are_looked_up_in_files_that_are_allowed() {
     ] {
         write(&folder, case(path));
         let run = batch(&folder, "strict").refuses(&["`a`", word, "policy"]);
-        assert!(!run.stderr.contains("NUMPY") && !run.stderr.contains("opened"));
+        run.stderr.lacks("NUMPY");
+        run.stderr.lacks("opened");
     }
     policy(&folder, json!({"paths": {"outside": true}}));
     write(&folder, case("../x.npy"));
@@ -320,11 +305,8 @@ fn cases_are_counted_before_they_are_made() {
     write(&folder, cases(1));
     batch(&folder, "policy.json").expect(0);
     write(&folder, cases(2));
-    batch(&folder, "policy.json").refuses(&[
-        "case 2 (1 *)",
-        "brings the total to 6 cases",
-        "allows 4",
-    ]);
+    batch(&folder, "policy.json")
+        .refuses(&words! {"case 2 (1 *) | brings the total to 6 cases | allows 4"});
     batch(&folder, "strict").expect(0);
 }
 
@@ -334,11 +316,7 @@ fn a_state_of_another_policy_is_not_believed() {
     let folder = pushed();
     let lost = "--schedule cublas-nvjet-dropped-remainder --split-k 9";
     let (a, b) = ("generate:1:normal:32x8648", "generate:2:normal:8648x32");
-    folder
-        .tcverify(&format!(
-            "replay --arch h100 --dtype bf16 {lost} {a} {b} -o pushed/lost.npy"
-        ))
-        .expect(0);
+    claims! {folder, "replay --arch h100 --dtype bf16 {lost} {a} {b} -o pushed/lost.npy | 0"}
     let case = json!({"name": "it", "dtype": "bf16", "a": a, "b": b, "d": "lost.npy",
         "schedule": "cublas-nvjet-dropped-remainder", "split_k": 9});
     write(&folder, json!([case]));
@@ -349,7 +327,7 @@ fn a_state_of_another_policy_is_not_believed() {
     };
     run("").expect(0);
     let strict = run("--policy strict").expect(2);
-    assert!(strict.stdout.contains("every product in D"), "{strict:#?}");
+    strict.says("every product in D");
     policy(&folder, json!({"schedules": {"omissions": true}}));
     run("--policy policy.json").expect(0);
     run("--policy strict").expect(2);
@@ -376,7 +354,7 @@ fn nor_from_folders_of_cases() {
     run().expect(0);
     symlink(folder.path("elsewhere"), folder.path("captures/two")).unwrap();
     run().refuses(&["captures/two", "is a link"]);
-    std::fs::remove_file(folder.path("captures/two")).unwrap();
+    folder.remove("captures/two");
     for file in ["case.json", "a.npy", "../index.json"] {
         let at = folder.path("captures/one").join(file);
         let kept = std::fs::read(&at).ok();
@@ -392,7 +370,7 @@ fn nor_from_folders_of_cases() {
     // Scales that nobody named are looked for, too.
     symlink("/etc/passwd", folder.path("captures/one/sa.npy")).unwrap();
     let run = run().expect(2);
-    assert!(run.stdout.contains("`scale_a`"), "{run:?}");
+    run.says("`scale_a`");
 }
 
 #[cfg(unix)]
@@ -401,13 +379,11 @@ fn nothing_is_written_into_the_folder() {
     let folder = pushed();
     write(&folder, json!([{"name": "it"}]));
     // A state that came with the cases, and a place that leads elsewhere.
-    std::fs::create_dir(folder.path("out")).unwrap();
+    folder.create("out");
     std::os::unix::fs::symlink(folder.path("out"), folder.path("pushed/out")).unwrap();
-    for more in [
-        "--resume pushed/state.json",
-        "--junit pushed/out/x.xml",
-        "--markdown pushed/x.md",
-    ] {
+    for more in
+        words! {"--resume pushed/state.json | --junit pushed/out/x.xml | --markdown pushed/x.md"}
+    {
         let run = folder.tcverify(&format!("batch pushed/cases.json --policy strict {more}"));
         let run = run.expect(2);
         let written = std::fs::read_dir(folder.path("out")).unwrap().count();
@@ -416,35 +392,22 @@ fn nothing_is_written_into_the_folder() {
             run.refuses(&["the folder of the cases", "(`outputs: outside`)"]);
         }
         policy(&folder, json!({"outputs": "anywhere"}));
-        let run = folder.tcverify(&format!(
-            "batch pushed/cases.json --policy policy.json {more}"
-        ));
-        run.expect(0);
+        claims! {folder, "batch pushed/cases.json --policy policy.json {more} | 0"}
         let _ = std::fs::remove_dir_all(folder.path("out"));
-        std::fs::create_dir(folder.path("out")).unwrap();
+        folder.create("out");
     }
-    folder
-        .tcverify("batch pushed/cases.json --policy strict --resume state.json")
-        .expect(0);
+    folder.passes("batch pushed/cases.json --policy strict --resume state.json");
     // A path through the folder that ends elsewhere does not lie in it.
     for there in ["pushed/../r.json", "out/../r.json"] {
-        folder
-            .tcverify(&format!(
-                "batch pushed/cases.json --policy strict --json {there}"
-            ))
-            .expect(0);
+        claims! {folder, "batch pushed/cases.json --policy strict --json {there} | 0"}
         assert!(!folder.read("r.json").is_empty());
-        std::fs::remove_file(folder.path("r.json")).unwrap();
+        folder.remove("r.json");
     }
     let run =
         folder.tcverify("batch pushed/cases.json --policy strict --json pushed/../pushed/r.json");
     run.refuses(&["(`outputs: outside`)"]);
     // Nor does whoever writes the cases write the policy.
-    std::fs::copy(
-        folder.path("policy.json"),
-        folder.path("pushed/policy.json"),
-    )
-    .unwrap();
+    folder.copy("policy.json", "pushed/policy.json");
     batch(&folder, "pushed/policy.json").refuses(&["is in the folder of the cases"]);
     let run = folder.tcverify("batch pushed/cases.json --policy policy.json --json policy.json");
     run.refuses(&["would overwrite the policy"]);
@@ -518,16 +481,12 @@ fn products_are_not_left_out() {
     let folder = pushed();
     let product = "generate:1:normal:32x8648 generate:2:normal:8648x32";
     let lost = "--schedule cublas-nvjet-dropped-remainder --split-k 9";
-    folder
-        .tcverify(&format!(
-            "replay --arch h100 --dtype bf16 {lost} {product} -o pushed/lost.npy"
-        ))
-        .expect(0);
+    claims! {folder, "replay --arch h100 --dtype bf16 {lost} {product} -o pushed/lost.npy | 0"}
     let case = json!({"name": "it", "dtype": "bf16", "a": "generate:1:normal:32x8648",
         "b": "generate:2:normal:8648x32", "d": "lost.npy", "schedule": "cublas-nvjet-dropped-remainder", "split_k": 9});
     write(&folder, json!([case]));
     let run = batch(&folder, "strict").expect(2);
-    assert!(run.stdout.contains("every product in D"), "{run:#?}");
+    run.says("every product in D");
     policy(&folder, json!({"schedules": {"omissions": true}}));
     batch(&folder, "policy.json").expect(0);
 }
@@ -536,7 +495,7 @@ fn products_are_not_left_out() {
 #[test]
 fn the_evidence_of_a_file_is_claimed() {
     let folder = pushed();
-    let hopper = folder.tcverify("archs h100 --json").expect(0).stdout;
+    let hopper = folder.stdout("archs h100 --json");
     folder.write("pushed/model.json", hopper);
     write(
         &folder,
@@ -549,9 +508,5 @@ fn the_evidence_of_a_file_is_claimed() {
         json!({"models": {"files": true, "evidence": "inferred"}}),
     );
     let run = batch(&folder, "policy.json").expect(2);
-    assert!(
-        run.stdout
-            .contains("evidence inferred or better; this one is claimed"),
-        "{run:#?}"
-    );
+    run.says("evidence inferred or better; this one is claimed");
 }

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::{Folder, Npy, halves, sha256};
+use crate::support::{Folder, Members, Npy, claims, halves, sha256, words};
 
 const FORGED: &str = "from the state";
 
 /// Changes the verdicts' sentences in the state, so that one that is taken from there shows it, and seals it
 /// anew.
 fn forge(folder: &Folder) {
-    let text = String::from_utf8(folder.read("s.json")).unwrap();
+    let text = folder.text("s.json");
     let version = env!("CARGO_PKG_VERSION");
     let sealed = text.lines().map(|line| {
         let (_, content) = line.split_once("\"content\":").unwrap();
@@ -35,29 +35,23 @@ fn recalled(folder: &Folder, code: i32) -> Vec<bool> {
         .tcverify("batch cases.json --resume s.json --json -")
         .expect(code);
     let report = run.json();
-    let cases = report["cases"].as_array().unwrap().iter();
+    let cases = report.list("cases").iter();
     let sentence = |case: &Value| case["summary"]["sentence"].to_string().contains(FORGED);
     cases.map(sentence).collect()
 }
 
 fn two() -> Folder {
     let folder = small();
-    std::fs::copy(folder.path("x.npy"), folder.path("x2.npy")).unwrap();
-    let preset = folder
-        .tcverify("schedules --raw cublas-workspace")
-        .expect(0);
+    folder.copy("x.npy", "x2.npy");
+    let preset = folder.passes("schedules --raw cublas-workspace");
     folder.write("mine.json", &preset.stdout);
-    folder
-        .tcverify("replay --arch h100 --dtype fp16 --schedule-file mine.json --split-k 2 x.npy w.npy -o k.npy")
-        .expect(0);
+    claims! {folder, "replay --arch h100 --dtype fp16 --schedule-file mine.json --split-k 2 x.npy w.npy -o k.npy | 0"}
     let cases = json!([
         {"name": "plain"},
         {"name": "kernel", "a": "x2.npy", "schedule_file": "mine.json", "split_k": 2, "d": "k.npy"},
     ]);
     manifest(&folder, usual(), cases);
-    folder
-        .tcverify("batch cases.json --resume s.json")
-        .expect(0);
+    folder.passes("batch cases.json --resume s.json");
     forge(&folder);
     folder
 }
@@ -82,7 +76,7 @@ fn what_changes_the_model_is_recalled() {
         "replay --arch a100 --dtype fp16 --sparse-a meta.npy x.npy u.npy -o s.npy",
         "replay --arch wormhole --dtype fp16 --instruction hifi4 --acc fp32 --set in0_block_w=1 --set reload=exact t.npy u.npy -o t_d.npy",
     ] {
-        folder.tcverify(words).expect(0);
+        folder.passes(words);
     }
     let cases = json!([
         {"name": "sparse", "arch": "a100", "b": "u.npy", "sparse_a": "meta.npy", "d": "s.npy"},
@@ -90,9 +84,7 @@ fn what_changes_the_model_is_recalled() {
             "reload": "exact", "a": "t.npy", "b": "u.npy", "d": "t_d.npy"},
     ]);
     manifest(&folder, usual(), cases);
-    folder
-        .tcverify("batch cases.json --resume s.json")
-        .expect(0);
+    folder.passes("batch cases.json --resume s.json");
     forge(&folder);
     assert_eq!(recalled(&folder, 0), [true, true]);
 }
@@ -114,7 +106,7 @@ fn a_changed_d_is_judged_again() {
 #[test]
 fn a_changed_schedule_is_judged_again() {
     let folder = two();
-    let text = String::from_utf8(folder.read("mine.json")).unwrap();
+    let text = folder.text("mine.json");
     let mut schedule: Value = serde_json::from_str(&text).unwrap();
     schedule["title"] = "Another".into();
     folder.write("mine.json", schedule.to_string());
@@ -124,7 +116,7 @@ fn a_changed_schedule_is_judged_again() {
 #[test]
 fn changed_options_are_judged_again() {
     let folder = two();
-    let mut manifest: Value = serde_json::from_slice(&folder.read("cases.json")).unwrap();
+    let mut manifest: Value = folder.document("cases.json");
     manifest["cases"][0]["zero"] = "any".into();
     folder.write("cases.json", manifest.to_string());
     assert_eq!(recalled(&folder, 0), [false, true]);
@@ -136,8 +128,7 @@ fn a_changed_commitment_is_judged_again() {
     let commit = |d: &str| {
         let product = format!("--arch h100 --dtype fp16 x.npy w.npy {d}");
         let _ = std::fs::remove_file(folder.path("c.json"));
-        let run = folder.tcverify(&format!("commit {product} -o c.json"));
-        run.expect(0);
+        folder.passes(&format!("commit {product} -o c.json"));
     };
     commit("d.npy");
     let cases = json!([{"name": "committed", "against": "c.json"}]);
@@ -155,13 +146,9 @@ fn a_changed_commitment_is_judged_again() {
 fn what_could_not_be_judged_is_tried_again() {
     let folder = small();
     manifest(&folder, usual(), json!([{"name": "one", "d": "later.npy"}]));
-    folder
-        .tcverify("batch cases.json --resume s.json")
-        .expect(2);
-    std::fs::copy(folder.path("d.npy"), folder.path("later.npy")).unwrap();
-    folder
-        .tcverify("batch cases.json --resume s.json")
-        .expect(0);
+    folder.fails("batch cases.json --resume s.json");
+    folder.copy("d.npy", "later.npy");
+    folder.passes("batch cases.json --resume s.json");
 }
 
 #[test]
@@ -181,9 +168,7 @@ fn a_damaged_state_is_refused() {
         (&b""[..], "empty"),
     ] {
         folder.write("s.json", state);
-        folder
-            .tcverify("batch cases.json --resume s.json --json r.json")
-            .refuses(&["s.json", "remove it", words]);
+        claims! {folder, "batch cases.json --resume s.json --json r.json | refused | s.json | remove it | {words}"}
         assert_eq!(folder.read("s.json"), state);
         assert!(!folder.path("r.json").exists());
     }
@@ -200,11 +185,7 @@ fn slow(count: usize) -> Folder {
     };
     let cases = (0..count).map(|i| {
         let [a, b] = operands(i);
-        folder
-            .tcverify(&format!(
-                "replay --arch h100 --dtype fp16 {a} {b} -o d{i}.npy"
-            ))
-            .expect(0);
+        claims! {folder, "replay --arch h100 --dtype fp16 {a} {b} -o d{i}.npy | 0"}
         json!({"name": format!("case {i}"), "a": a, "b": b, "d": format!("d{i}.npy")})
     });
     let cases = cases.collect();
@@ -221,16 +202,8 @@ fn killed_in_the_middle_it_goes_on() {
         text.matches("\"options_sha256\"").count()
     };
     let mut command = folder.command();
-    command.args([
-        "batch",
-        "cases.json",
-        "--resume",
-        "s.json",
-        "--json",
-        "r.json",
-        "--threads",
-        "1",
-    ]);
+    command
+        .args(words! {"batch | cases.json | --resume | s.json | --json | r.json | --threads | 1"});
     command.stdout(Stdio::null());
     let mut child = command.spawn().unwrap();
     let begun = Instant::now();
@@ -251,15 +224,11 @@ fn killed_in_the_middle_it_goes_on() {
     assert!((2..8).contains(&kept), "{kept} of 8 were finished");
     assert!(!folder.path("r.json").exists(), "no report of a part");
 
-    let text = String::from_utf8(folder.read("s.json")).unwrap();
+    let text = folder.text("s.json");
     folder.write("s.json", &text);
-    folder
-        .tcverify("batch cases.json --resume s.json --json r.json")
-        .expect(0);
+    folder.passes("batch cases.json --resume s.json --json r.json");
     assert_eq!(finished(&folder), 8);
-    folder
-        .tcverify("batch cases.json --json whole.json")
-        .expect(0);
+    folder.passes("batch cases.json --json whole.json");
     assert_eq!(folder.read("r.json"), folder.read("whole.json"));
 }
 
@@ -274,7 +243,7 @@ fn a_line_without_an_end_is_judged_again() {
         folder.write("s.json", &whole[..cut]);
         let found = recalled(&folder, 0);
         assert_eq!(found.iter().filter(|known| **known).count(), 1, "{cut}");
-        let text = String::from_utf8(folder.read("s.json")).unwrap();
+        let text = folder.text("s.json");
         assert_eq!(text.lines().count(), 3);
         assert!(text.ends_with('\n'));
     }
@@ -296,9 +265,7 @@ fn a_state_grows_by_the_lines_of_its_cases() {
     run().expect(0);
     assert!(folder.read("s.json") == state, "nothing was judged again");
     assert!(folder.read("r.json") == report, "the same report");
-    folder
-        .tcverify("batch cases.json --json r.json --quiet")
-        .expect(0);
+    folder.passes("batch cases.json --json r.json --quiet");
     assert!(folder.read("r.json") == report, "the same report");
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::merging::of_the_whole;
-use crate::support::{Folder, sha256};
+use crate::support::{Folder, Members, claims, listed, rows, sha256};
 
 /// The key of RFC 8032, section 7.1, test 2, as OpenSSL writes it, and another one.
 const PRIVATE: [&str; 2] = [
@@ -34,49 +34,34 @@ fn folder() -> Folder {
         let _ = key;
         folder.write(&format!("{i}.pub.pem"), pem("PUBLIC", public));
     }
-    folder
-        .tcverify("replay --arch h100 --dtype fp16 generate:1:normal:32x64 generate:2:normal:64x24 -o d.npy")
-        .expect(0);
-    folder
-        .tcverify(&format!("shard plan -n 2 {PRODUCT} -o open.json"))
-        .expect(0);
-    folder
-        .tcverify(&format!(
-            "shard plan -n 2 --signer 0.pub.pem {PRODUCT} -o plan.json"
-        ))
-        .expect(0);
+    claims! {folder, "
+        replay --arch h100 --dtype fp16 generate:1:normal:32x64 generate:2:normal:64x24 -o d.npy
+            | 0
+        shard plan -n 2 {PRODUCT} -o open.json | 0
+        shard plan -n 2 --signer 0.pub.pem {PRODUCT} -o plan.json | 0
+    "}
     for part in 0..2 {
-        folder
-            .tcverify(&format!(
-                "shard run plan.json {part} --sign 0.pem -o {part}.json"
-            ))
-            .expect(0);
+        claims! {folder, "shard run plan.json {part} --sign 0.pem -o {part}.json | 0"}
     }
     folder
 }
 
 fn json(folder: &Folder, name: &str) -> Value {
-    serde_json::from_slice(&folder.read(name)).unwrap()
+    folder.document(name)
 }
 
 #[test]
 fn signed_parts_merge_as_others_do() {
     let folder = folder();
-    folder
-        .tcverify("shard merge plan.json 0.json 1.json -o merged.json")
-        .expect(0);
-    folder
-        .tcverify(&format!("check --tree {PRODUCT} --json whole.json -q"))
-        .expect(0);
+    folder.passes("shard merge plan.json 0.json 1.json -o merged.json");
+    folder.passes(&format!("check --tree {PRODUCT} --json whole.json -q"));
     let merged = json(&folder, "merged.json");
     assert_eq!(merged["verdict"], "identical", "nothing of it is believed");
     assert_eq!(merged["merged"]["trusted"], serde_json::json!([]));
     assert_eq!(merged["merged"]["signed"][0]["key"], FIRST);
     assert!(of_the_whole(merged) == json(&folder, "whole.json"));
     assert_eq!(json(&folder, "plan.json")["content"]["signers"][0], FIRST);
-    folder
-        .tcverify("shard audit plan.json --parts 2 --seed 4 0.json 1.json")
-        .expect(0);
+    folder.passes("shard audit plan.json --parts 2 --seed 4 0.json 1.json");
 }
 
 #[test]
@@ -84,7 +69,7 @@ fn parts_that_no_signer_signed_are_refused() {
     let folder = folder();
     let merge = |part: &str| folder.tcverify(&format!("shard merge plan.json 0.json {part}"));
     // What the part says, changed, its digest made to fit.
-    let text = String::from_utf8(folder.read("1.json")).unwrap();
+    let text = folder.text("1.json");
     let part = json(&folder, "1.json");
     let content = text.split_once("\"content\":").unwrap().1;
     let content = content.trim_end().strip_suffix('}').unwrap();
@@ -98,7 +83,7 @@ fn parts_that_no_signer_signed_are_refused() {
     folder.write("forged.json", forged);
     merge("forged.json").refuses(&["forged.json", "did not make for it", FIRST]);
     // The signature of another part.
-    let of = |part: &Value| part["signature"]["ed25519"].as_str().unwrap().to_owned();
+    let of = |part: &Value| part["signature"].string("ed25519").to_owned();
     let swapped = text.replace(&of(&part), &of(&json(&folder, "0.json")));
     folder.write("swapped.json", swapped);
     merge("swapped.json").refuses(&["swapped.json", "did not make for it"]);
@@ -107,9 +92,7 @@ fn parts_that_no_signer_signed_are_refused() {
     let bare = format!("{before}{}", after.split_once("},").unwrap().1);
     folder.write("bare.json", bare);
     merge("bare.json").refuses(&["bare.json", "is not signed"]);
-    folder
-        .tcverify("shard run open.json 1 -o unsigned.json")
-        .expect(0);
+    folder.passes("shard run open.json 1 -o unsigned.json");
     merge("unsigned.json").refuses(&["unsigned.json", "another plan"]);
     let zero = format!("\"key\":\"{}\"", "0".repeat(64));
     folder.write(
@@ -129,35 +112,30 @@ fn what_nobody_would_look_at_is_not_signed() {
             .refuses(about);
         assert!(!folder.path("new.json").exists());
     };
-    refused("run plan.json 0", &["is not signed", "--sign"]);
-    refused(
-        "run plan.json 0 --sign 1.pem",
-        &["not a signer of the plan", "abc145517d44be5a"],
-    );
-    refused("run open.json 0 --sign 0.pem", &["names no signers"]);
-    refused(
-        "run plan.json 0 --sign 0.pub.pem",
-        &["0.pub.pem", "openssl genpkey"],
-    );
+    for [given, said] in rows! {"
+        run plan.json 0 | is not signed | --sign
+        run plan.json 0 --sign 1.pem | not a signer of the plan | abc145517d44be5a
+        run open.json 0 --sign 0.pem | names no signers
+        run plan.json 0 --sign 0.pub.pem | 0.pub.pem | openssl genpkey
+    "}
+    {
+        refused(given, &listed(said));
+    }
     let plan = |key: &str| format!("plan -n 2 --signer {key} {PRODUCT}");
     refused(&plan("0.pem"), &["0.pem", "-pubout"]);
     refused(&plan("d.npy"), &["d.npy", "is not text"]);
     #[cfg(unix)]
     refused(&plan("/dev/zero"), &["/dev/zero", "more than"]);
-    folder
-        .tcverify("shard run plan.json 0 --sign 0.pem -o 0.pem")
-        .refuses(&["0.pem", "key"]);
+    claims! {folder, "shard run plan.json 0 --sign 0.pem -o 0.pem | refused | 0.pem | key"}
     // Other documents are not signed.
     let signature = &json(&folder, "0.json")["signature"];
-    let plan = String::from_utf8(folder.read("plan.json")).unwrap();
+    let plan = folder.text("plan.json");
     let signed = plan.replace(
         "\"content\":",
         &format!("\"signature\":{signature},\"content\":"),
     );
     folder.write("signed.json", signed);
-    folder
-        .tcverify("shard merge signed.json 0.json 1.json")
-        .refuses(&["signed.json", "did not make for it"]);
+    claims! {folder, "shard merge signed.json 0.json 1.json | refused | signed.json | did not make for it"}
 }
 
 #[test]
@@ -168,17 +146,9 @@ fn an_audit_names_who_signed_a_wrong_part() {
     *d.last_mut().unwrap() ^= 1;
     folder.write("bad.npy", &d);
     let bad = PRODUCT.replace("d.npy", "bad.npy");
-    folder
-        .tcverify(&format!(
-            "shard plan -n 2 --signer 0.pub.pem {bad} -o plan.json"
-        ))
-        .expect(0);
+    claims! {folder, "shard plan -n 2 --signer 0.pub.pem {bad} -o plan.json | 0"}
     for part in 0..2 {
-        folder
-            .tcverify(&format!(
-                "shard run plan.json {part} --sign 0.pem -o {part}.json"
-            ))
-            .expect(0);
+        claims! {folder, "shard run plan.json {part} --sign 0.pem -o {part}.json | 0"}
     }
     // The signer lies: no difference, and the leaves of the given D.
     let leaves = json(&folder, "plan.json")["content"]["leaves"].clone();
@@ -189,11 +159,8 @@ fn an_audit_names_who_signed_a_wrong_part() {
     let part: tcverify::shard::Part = serde_json::from_value(content).unwrap();
     let signer = tcverify::sign::Signer::read(&folder.path("0.pem")).unwrap();
     folder.write("lie.json", part.text(Some(&signer)).unwrap());
+    folder.passes("shard merge plan.json 0.json lie.json");
     folder
-        .tcverify("shard merge plan.json 0.json lie.json")
-        .expect(0);
-    folder
-        .tcverify("shard audit plan.json --parts 2 --seed 4 0.json lie.json")
-        .expect(1)
+        .differs("shard audit plan.json --parts 2 --seed 4 0.json lie.json")
         .mentions(&["1 (signed by 3d4017c3"]);
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{floats_of, folder, save};
-use crate::support::{Folder, say};
+use crate::support::{Folder, Members, say};
 
 const M: usize = 64;
 const N: usize = 96;
@@ -313,7 +313,7 @@ impl Given {
 
     fn replay(&self, how: &str) -> Vec<u32> {
         let command = format!("replay {how} -q -o made.npy");
-        self.folder.tcverify(&command).expect(0);
+        self.folder.passes(&command);
         floats_of(&self.folder, "made.npy")
     }
 
@@ -398,10 +398,10 @@ fn answered(given: &Given, case: &Case) -> Option<BTreeSet<String>> {
         return None;
     }
     let report: Value = run.expect(1).json();
-    let causes = report["causes"].as_array().unwrap().iter();
+    let causes = report.list("causes").iter();
     Some(
         causes
-            .map(|cause| cause["kind"].as_str().unwrap().to_owned())
+            .map(|cause| cause.string("kind").to_owned())
             .collect(),
     )
 }

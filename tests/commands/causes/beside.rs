@@ -1,7 +1,7 @@
 //! A change of finished sums, or of their places, with damage beside it: both are named, and what nothing explains is not.
 
 use super::{causes, floats_of, folder, save};
-use crate::support::Folder;
+use crate::support::{Folder, Members};
 
 const M: usize = 48;
 const N: usize = 80;
@@ -52,7 +52,7 @@ const DAMAGES: [(&str, Damage, &str); 2] = [
 
 fn kinds(folder: &Folder) -> Vec<String> {
     let causes = causes(folder, "--arch a100 --dtype fp16 a.npy b.npy d.npy");
-    let kind = |cause: &serde_json::Value| cause["kind"].as_str().unwrap().to_owned();
+    let kind = |cause: &serde_json::Value| cause.string("kind").to_owned();
     causes.iter().map(kind).collect()
 }
 
@@ -60,7 +60,7 @@ fn kinds(folder: &Folder) -> Vec<String> {
 fn a_change_and_what_it_leaves_are_both_named() {
     let folder = folder("fp16", [M, N, 64]);
     let made = "replay --arch a100 --dtype fp16 a.npy b.npy -q -o right.npy";
-    folder.tcverify(made).expect(0);
+    folder.passes(made);
     let right = floats_of(&folder, "right.npy");
     for (change, changed, known) in CHANGES {
         let changed: Vec<u32> = (0..M * N).map(|at| changed(&right, at)).collect();
@@ -86,7 +86,7 @@ fn a_change_and_what_it_leaves_are_both_named() {
 fn a_change_of_a_part_of_d_is_not_told_of_all() {
     let folder = folder("fp16", [M, N, 64]);
     let made = "replay --arch a100 --dtype fp16 a.npy b.npy -q -o right.npy";
-    folder.tcverify(made).expect(0);
+    folder.passes(made);
     let mut d = floats_of(&folder, "right.npy");
     for (at, x) in d.iter_mut().enumerate() {
         let noise = (at as u32).wrapping_mul(2_654_435_761);

@@ -1,14 +1,12 @@
 //! Causes of two things at once, and causes under what a request names; each command is run and finds D identical.
 
 use super::{causes, floats_of, folder, names, save};
-use crate::support::{Folder, Npy, le16, le32};
+use crate::support::{Folder, Members, Npy, Says, le16, le32};
 
 const SHAPE: [usize; 3] = [64, 48, 256];
 
 fn replay(folder: &Folder, product: &str, d: &str) -> Vec<u32> {
-    folder
-        .tcverify(&format!("replay {product} -q -o {d}"))
-        .expect(0);
+    folder.passes(&format!("replay {product} -q -o {d}"));
     floats_of(folder, d)
 }
 
@@ -46,7 +44,7 @@ fn causes_hold_under_what_the_request_names() {
         }
         // The request itself has no cause to be named.
         replay(&folder, &check, "d.npy");
-        folder.tcverify(&format!("check {check} d.npy")).expect(0);
+        folder.passes(&format!("check {check} d.npy"));
     }
 }
 
@@ -88,10 +86,8 @@ fn another_product_and_an_epilogue() {
         "bias",
         false,
     );
-    assert!(
-        sentence.contains("TF32") && sentence.contains("column 1: -8.73"),
-        "{sentence}"
-    );
+    sentence.says("TF32");
+    sentence.says("column 1: -8.73");
 
     let folder = folder("fp16", SHAPE);
     let check = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
@@ -102,10 +98,7 @@ fn another_product_and_an_epilogue() {
         "d.npy",
     );
     let sentence = names(&folder, check, "other_model", true);
-    assert!(
-        sentence.starts_with("ReLU is applied to another product"),
-        "{sentence}"
-    );
+    sentence.begins("ReLU is applied to another product");
     // A ReLU alone is no other product.
     replay(
         &folder,
@@ -127,7 +120,7 @@ fn fast_accumulation() {
         replay(&folder, &format!("{product} {made}"), "d.npy");
         let check = format!("{product} d.npy {asked}");
         let sentence = names(&folder, &check, "other_schedule", true);
-        assert!(sentence.contains("use_fast_accum"), "{sentence}");
+        sentence.says("use_fast_accum");
     }
 }
 
@@ -144,10 +137,7 @@ fn places_in_words() {
     folder.save("other.npy", &Npy::new("<f2", &[m, k], le16(&a)));
     replay(&folder, "--arch a100 --dtype fp16 other.npy b.npy", "d.npy");
     let sentence = names(&folder, check, "input_changed", false);
-    assert!(
-        sentence.starts_with("Row 5: A[5, 6] was 5, not "),
-        "{sentence}"
-    );
+    sentence.begins("Row 5: A[5, 6] was 5, not ");
 
     let right = replay(&folder, "--arch a100 --dtype fp16 a.npy b.npy", "d.npy");
     let exchanged: Vec<u32> = (0..m * n)
@@ -169,7 +159,7 @@ fn places_in_words() {
     );
     let check = "--arch a100 --dtype fp16 --c c.npy a.npy b.npy d.npy";
     let sentence = names(&folder, check, "c_otherwise", false);
-    assert!(sentence.contains("column by column"), "{sentence}");
+    sentence.says("column by column");
 }
 
 /// Integer sums: cut, saturated, and with numbers added.
@@ -221,7 +211,7 @@ fn a_bias_of_a_batch() {
         for (role, rows, columns) in [("a", m, k), ("b", k, n)] {
             let spec = format!("generate:5:normal:{batches}x{rows}x{columns}");
             let command = format!("generate {spec} --dtype fp16 --role {role} -q -o {role}.npy");
-            folder.tcverify(&command).expect(0);
+            folder.passes(&command);
         }
         let numbers: Vec<u32> = (0..n).map(|j| (j as f32 * 0.37 - 2.0).to_bits()).collect();
         let negative: Vec<u32> = numbers.iter().map(|x| x ^ 1 << 31).collect();
@@ -236,12 +226,10 @@ fn a_bias_of_a_batch() {
                 &Npy::new("<f4", &shape, le32(&negative.repeat(count))),
             );
             let product = "--arch a100 --dtype fp16 --bias other.npy a.npy b.npy";
-            folder
-                .tcverify(&format!("replay {product} -q -o d.npy"))
-                .expect(0);
+            folder.passes(&format!("replay {product} -q -o d.npy"));
             let check = "--arch a100 --dtype fp16 --bias bias.npy a.npy b.npy d.npy";
             let sentence = names(&folder, check, "setting_otherwise", false);
-            assert!(sentence.starts_with("The bias is subtracted"), "{sentence}");
+            sentence.begins("The bias is subtracted");
         }
     }
 }
@@ -255,7 +243,7 @@ fn small_sums_have_no_soft_cap() {
         // Numbers of about 2^-8: their sums lie far below any cap.
         let spec = format!("generate:7:normal:{rows}x{columns}");
         let command = format!("generate {spec} --dtype fp16 --role {role} -q -o {role}.npy");
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
         let bytes = folder.read(&format!("{role}.npy"));
         let words = bytes[bytes.len() - 2 * rows * columns..].chunks_exact(2);
         let small = words.map(|w| u16::from_le_bytes([w[0], w[1]])).map(|code| {
@@ -292,7 +280,7 @@ fn a_corner_of_integers_is_not_all() {
         .collect();
     folder.save("d.npy", &Npy::new("<i4", &[m, n], le32(&d)));
     for cause in causes(&folder, "--arch a100 --dtype int8 a.npy b.npy d.npy") {
-        let sentence = cause["sentence"].as_str().unwrap();
-        assert!(!sentence.contains("every element (a bias)"), "{sentence}");
+        let sentence = cause.string("sentence");
+        sentence.lacks("every element (a bias)");
     }
 }

@@ -1,5 +1,7 @@
 //! D is another computation's.
 
+use crate::support::{Members, Says};
+
 use super::{causes, floats_of, folder, names, save};
 
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
@@ -7,9 +9,7 @@ const WITH_C: &str = "--arch a100 --dtype fp16 --c c.npy a.npy b.npy d.npy";
 
 /// D as `tcverify replay` makes it with these options.
 fn replayed(folder: &crate::support::Folder, options: &str) {
-    folder
-        .tcverify(&format!("replay {options} -q -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {options} -q -o d.npy"));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn c_forgotten_added_twice_or_last() {
     let sum = number(&floats_of(&folder, "d.npy"));
     save(&folder, "d.npy", [32, 40], &add(&sum));
     let sentence = names(&folder, WITH_C, "c_twice", false);
-    assert!(sentence.contains("to the finished chain"), "{sentence}");
+    sentence.says("to the finished chain");
 
     let doubled: Vec<_> = c.iter().map(|c| (2.0 * c).to_bits()).collect();
     save(&folder, "twice.npy", [32, 40], &doubled);
@@ -86,7 +86,7 @@ fn c_forgotten_added_twice_or_last() {
         "--arch a100 --dtype fp16 --c twice.npy a.npy b.npy",
     );
     let sentence = names(&folder, WITH_C, "c_twice", false);
-    assert!(sentence.contains("before the products"), "{sentence}");
+    sentence.says("before the products");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn the_other_fp8() {
             "formats",
             true,
         );
-        assert!(sentence.contains("e5m2"), "{sentence}");
+        sentence.says("e5m2");
     }
 }
 
@@ -134,7 +134,7 @@ fn d_rounded_otherwise() {
         "rounding",
         false,
     );
-    assert!(sentence.contains("RZ"), "{sentence}");
+    sentence.says("RZ");
 }
 
 #[test]
@@ -142,17 +142,17 @@ fn another_unit() {
     let folder = folder("fp16", [32, 32, 96]);
     replayed(&folder, "--arch v100 --dtype fp16 a.npy b.npy");
     let sentence = names(&folder, CHECK, "other_model", true);
-    assert!(sentence.contains("volta mma"), "{sentence}");
+    sentence.says("volta mma");
     // The accumulator of the same unit.
     replayed(&folder, "--arch a100 --dtype fp16 --acc f16 a.npy b.npy");
     let check = "--arch a100 --dtype fp16 --d-dtype fp16 a.npy b.npy d.npy";
     let sentence = names(&folder, check, "other_model", true);
-    assert!(sentence.contains("ampere mma (-> fp16)"), "{sentence}");
+    sentence.says("ampere mma (-> fp16)");
     // A chain of multiply-adds, as a unit without tensor cores has it.
     replayed(&folder, "--arch ieee-fma --dtype fp16 a.npy b.npy");
     let sentence = names(&folder, CHECK, "other_model", true);
     // So has every NVIDIA GPU beside them.
-    assert!(sentence.contains("ampere ffma"), "{sentence}");
+    sentence.says("ampere ffma");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_batch_and_policies_and_names_that_a_shell_would_split() {
         let command = format!(
             "generate generate:5:normal:{shape} --dtype fp16 --role {role} -q -o {role}.npy"
         );
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     replayed(
         &folder,
@@ -170,10 +170,7 @@ fn a_batch_and_policies_and_names_that_a_shell_would_split() {
     );
     let check = format!("{CHECK} --nan any --zero any");
     names(&folder, &check, "b_transposed", true);
-    let command = causes(&folder, &check)[0]["command"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let command = causes(&folder, &check)[0].string("command").to_owned();
     assert_eq!(
         command,
         "tcverify check --arch a100 --dtype fp16 --nan any --zero any --transpose-b a.npy b.npy d.npy"
@@ -185,9 +182,7 @@ fn a_cause_is_the_same_whatever_computes_it() {
     let folder = folder("fp16", [40, 40, 40]);
     replayed(&folder, "--arch v100 --dtype fp16 a.npy b.npy");
     let run = |rest: &str| {
-        let run = folder
-            .tcverify(&format!("check {CHECK} --json - {rest}"))
-            .expect(1);
+        let run = folder.differs(&format!("check {CHECK} --json - {rest}"));
         run.json()["causes"].clone()
     };
     let first = run("");

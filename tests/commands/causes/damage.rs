@@ -1,7 +1,7 @@
 //! D is damaged.
 
 use super::{causes, floats_of, folder, names, place, save};
-use crate::support::Folder;
+use crate::support::{Folder, Says};
 
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
 const SIZE: [usize; 2] = [128, 160];
@@ -16,7 +16,7 @@ fn flipped(bits: impl Fn(usize, usize) -> u32) -> Folder {
     let [m, n] = SIZE;
     let folder = folder("fp16", [m, n, 16]);
     let command = "replay --arch a100 --dtype fp16 a.npy b.npy -q -o d.npy";
-    folder.tcverify(command).expect(0);
+    folder.passes(command);
     let mut d = floats_of(&folder, "d.npy");
     for (at, code) in d.iter_mut().enumerate() {
         *code ^= bits(at / n, at % n);
@@ -39,18 +39,12 @@ fn one_bit() {
 fn a_tile() {
     let folder = damaged(|i, j| (32..64).contains(&i) && (96..128).contains(&j));
     let sentence = place(&folder, CHECK, "tile");
-    assert!(
-        sentence.contains("rows 32 to 63, columns 96 to 127: all of"),
-        "{sentence}"
-    );
-    assert!(sentence.contains("tiles of 32x32"), "{sentence}");
+    sentence.says("rows 32 to 63, columns 96 to 127: all of");
+    sentence.says("tiles of 32x32");
     // At the end of D, and with elements that happen to be right.
     let folder = damaged(|i, j| i >= 64 && j >= 128 && (i + j) % 13 != 0);
     let sentence = place(&folder, CHECK, "tile");
-    assert!(
-        sentence.contains("rows 64 to 127, columns 128 to 159: "),
-        "{sentence}"
-    );
+    sentence.says("rows 64 to 127, columns 128 to 159: ");
     // A rectangle between tiles is called just that.
     let folder = damaged(|i, j| (3..9).contains(&i) && (5..12).contains(&j));
     place(&folder, CHECK, "rectangle");
@@ -65,10 +59,7 @@ fn rows_and_columns() {
         "{said}"
     );
     let said = sentence("rows", &|i, j| i % 32 == 7 && j != 9);
-    assert!(
-        said.contains("636 of 640 elements differ: rows 7 to 103 in steps of 32."),
-        "{said}"
-    );
+    said.says("636 of 640 elements differ: rows 7 to 103 in steps of 32.");
     let said = sentence("columns", &|_, j| j == 9 || j == 10 || j == 70);
     assert!(said.ends_with("columns 9, 10, 70."), "{said}");
 }
@@ -125,10 +116,10 @@ fn a_row_of_a_batch() {
         let spec = format!(
             "generate generate:5:normal:{shape} --dtype fp16 --role {role} -q -o {role}.npy"
         );
-        folder.tcverify(&spec).expect(0);
+        folder.passes(&spec);
     }
     let command = "replay --arch a100 --dtype fp16 a.npy b.npy -q -o d.npy";
-    folder.tcverify(command).expect(0);
+    folder.passes(command);
     let mut d = floats_of(&folder, "d.npy");
     let row = 2 * 32 + 7;
     d[row * 32..(row + 1) * 32]

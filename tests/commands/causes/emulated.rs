@@ -1,12 +1,10 @@
 //! D of operands that were taken apart, where the request says otherwise.
 
 use super::{folder, names};
-use crate::support::Folder;
+use crate::support::{Folder, Says, words};
 
 fn replayed(folder: &Folder, options: &str) {
-    folder
-        .tcverify(&format!("replay {options} a.npy b.npy -q -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {options} a.npy b.npy -q -o d.npy"));
 }
 
 #[test]
@@ -18,7 +16,7 @@ fn fp64_by_slices() {
     );
     let native = "--arch h100 --dtype fp64 a.npy b.npy d.npy";
     let sentence = names(&folder, native, "other_model_and_schedule", true);
-    assert!(sentence.contains("8 slices of 8 bits"), "{sentence}");
+    sentence.says("8 slices of 8 bits");
     let seven =
         "--arch h100 --dtype fp64 --schedule cublas-fp64-slices --slices 7 a.npy b.npy d.npy";
     names(&folder, seven, "other_model_and_schedule", true);
@@ -27,11 +25,7 @@ fn fp64_by_slices() {
 #[test]
 fn fp32_by_terms() {
     let folder = folder("fp32", [24, 20, 96]);
-    for schedule in [
-        "cutlass-bf16x9",
-        "cutlass-bf16x9-3-bands",
-        "triton-bf16x3 --tile-k 64",
-    ] {
+    for schedule in words! {"cutlass-bf16x9 | cutlass-bf16x9-3-bands | triton-bf16x3 --tile-k 64"} {
         replayed(
             &folder,
             &format!("--arch b200 --dtype fp32 --schedule {schedule}"),

@@ -1,7 +1,7 @@
 //! Data that could mislead.
 
 use super::{causes, folder, names};
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Members, Npy, claims, floats, halves};
 
 /// What every model computes alike tells none from another: nothing else gives a D that none gives.
 #[test]
@@ -25,11 +25,7 @@ fn data_that_no_model_rounds_names_no_model() {
 fn a_few_elements_of_another_unit_name_none() {
     let folder = folder("fp16", [64, 64, 64]);
     for (arch, name) in [("a100", "right.npy"), ("v100", "volta.npy")] {
-        folder
-            .tcverify(&format!(
-                "replay --arch {arch} --dtype fp16 a.npy b.npy -q -o {name}"
-            ))
-            .expect(0);
+        claims! {folder, "replay --arch {arch} --dtype fp16 a.npy b.npy -q -o {name} | 0"}
     }
     let (right, volta) = (
         super::floats_of(&folder, "right.npy"),
@@ -55,7 +51,7 @@ fn a_long_k_ends() {
         let spec = format!(
             "generate generate:3:normal:{shape} --dtype int8 --role {role} -q -o {role}.npy"
         );
-        folder.tcverify(&spec).expect(0);
+        folder.passes(&spec);
     }
     let wrong: Vec<u8> = (0..64i32).flat_map(|i| (7 * i + 1).to_le_bytes()).collect();
     folder.save("d.npy", &Npy::new("<i4", &[8, 8], wrong));
@@ -67,12 +63,10 @@ fn a_long_k_ends() {
 #[test]
 fn names_are_quoted() {
     let folder = folder("fp16", [16, 16, 16]);
-    std::fs::rename(folder.path("b.npy"), folder.path("b'$(x).npy")).unwrap();
-    folder
-        .tcverify("replay --arch a100 --dtype fp16 --transpose-b a.npy b'$(x).npy -q -o d.npy")
-        .expect(0);
+    folder.rename("b.npy", "b'$(x).npy");
+    folder.passes("replay --arch a100 --dtype fp16 --transpose-b a.npy b'$(x).npy -q -o d.npy");
     let found = causes(&folder, "--arch a100 --dtype fp16 a.npy b'$(x).npy d.npy");
-    let command = found[0]["command"].as_str().unwrap();
+    let command = found[0].string("command");
     let (_, arguments) = command.split_once(' ').unwrap();
     let mut shell = folder.shell("sh");
     let script = format!("exec \"$0\" {arguments}");

@@ -15,7 +15,7 @@ mod nonfinite;
 mod schedules;
 mod variations;
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy};
 use serde_json::Value;
 
 /// A folder with random operands of these shapes: `a.npy`, `b.npy` and `c.npy`.
@@ -28,7 +28,7 @@ pub fn folder(dtype: &str, [m, n, k]: [usize; 3]) -> Folder {
     ] {
         let spec = format!("generate:{seed}:normal:{rows}x{columns}");
         let command = format!("generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy");
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     folder
 }
@@ -51,16 +51,18 @@ pub fn save(folder: &Folder, name: &str, [m, n]: [usize; 2], codes: &[u32]) {
 pub fn causes(folder: &Folder, check: &str) -> Vec<Value> {
     let run = folder.tcverify(&format!("check {check} --json r.json --html r.html"));
     let run = run.expect(1);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let report: Value = folder.document("r.json");
     let causes = report["causes"].as_array().expect("an array").clone();
     assert_eq!(run.stdout.matches("\n  cause     ").count(), causes.len());
-    let page = String::from_utf8(folder.read("r.html")).unwrap();
+    let page = folder.text("r.html");
     assert_eq!(page.contains("Likely cause"), !causes.is_empty());
     for cause in &causes {
-        assert!(run.stdout.contains(cause["sentence"].as_str().unwrap()));
+        assert!(run.stdout.contains(cause.string("sentence")));
     }
-    let quiet = folder.tcverify(&format!("check {check} --no-causes --json -"));
-    assert_eq!(quiet.expect(1).json()["causes"], Value::Array(Vec::new()));
+    assert_eq!(
+        folder.differing(&format!("check {check} --no-causes --json -"))["causes"],
+        Value::Array(Vec::new())
+    );
     causes
 }
 
@@ -68,30 +70,27 @@ pub fn causes(folder: &Folder, check: &str) -> Vec<Value> {
 #[track_caller]
 pub fn names(folder: &Folder, check: &str, kind: &str, with_command: bool) -> String {
     let causes = causes(folder, check);
-    let kinds: Vec<_> = causes
-        .iter()
-        .map(|cause| cause["kind"].as_str().unwrap())
-        .collect();
+    let kinds: Vec<_> = causes.iter().map(|cause| cause.string("kind")).collect();
     assert_eq!(kinds, [kind], "{causes:#?}");
     let command = causes[0]["command"].as_str();
     assert_eq!(command.is_some(), with_command, "{causes:#?}");
     if let Some(command) = command {
         let arguments = command.strip_prefix("tcverify ").unwrap();
-        folder.tcverify(arguments).expect(0);
+        folder.passes(arguments);
     }
-    causes[0]["sentence"].as_str().unwrap().to_owned()
+    causes[0].string("sentence").to_owned()
 }
 
 /// Fails unless this place, and no cause, is told, on the page too.
 #[track_caller]
 pub fn place(folder: &Folder, check: &str, shape: &str) -> String {
     assert_eq!(causes(folder, check), [Value::Null; 0]);
-    let run = folder.tcverify(&format!("check {check} --json - --html r.html"));
-    let places = run.expect(1).json()["places"].clone();
+    let places =
+        folder.differing(&format!("check {check} --json - --html r.html"))["places"].clone();
     assert_eq!(places.as_array().map(Vec::len), Some(1), "{places}");
     assert_eq!(places[0]["area"]["shape"], shape, "{places}");
-    let sentence = places[0]["sentence"].as_str().unwrap().to_owned();
-    let page = String::from_utf8(folder.read("r.html")).unwrap();
+    let sentence = places[0].string("sentence").to_owned();
+    let page = folder.text("r.html");
     assert!(page.contains(&sentence), "{sentence}");
     sentence
 }

@@ -1,11 +1,11 @@
 //! Causes that others met and published have a name and a source; the same cause where nobody met it has none.
 
 use super::{causes, floats_of, names, save};
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 fn replay(folder: &Folder, product: &str, d: &str) {
     let words = format!("replay {product} -q -o {d}");
-    folder.tcverify(&words).expect(0);
+    folder.passes(&words);
 }
 
 /// FP32 scales of blocks of which the kernel kept powers of two: of both operands, or of one.
@@ -132,7 +132,7 @@ fn accumulators_that_were_overwritten() {
         let words = format!(
             "generate generate:5:normal:{rows}x{columns} --dtype e4m3 --role {role} -q -o {name}"
         );
-        folder.tcverify(&words).expect(0);
+        folder.passes(&words);
     }
     let bytes = |name: &str, length: usize| {
         let bytes = folder.read(name);
@@ -195,13 +195,10 @@ fn a_bias_after_rounding() {
     let product = "--arch h100 --dtype bf16 --schedule batch-invariant --d-dtype bf16";
     replay(&folder, &format!("{product} a.npy b.npy"), "p.npy");
     let words = "replay --op bias --dtype bf16 p.npy narrow.npy -o d.npy";
-    folder.tcverify(words).expect(0);
+    folder.passes(words);
     let check = format!("{product} --bias bias.npy a.npy b.npy d.npy");
     let sentence = names(&folder, &check, "bias_after_rounding", false);
-    assert!(
-        sentence.contains("linear layers of vLLM and SGLang"),
-        "{sentence}"
-    );
+    sentence.says("linear layers of vLLM and SGLang");
 }
 
 /// Zeros with the signs of the sums are one cause, and no factor or function that makes zeros; a D with another number is not.
@@ -220,6 +217,6 @@ fn zeros_of_both_signs() {
     );
     zeros[77] = 0x3f80_0000;
     save(&folder, "d.npy", [24, 16], &zeros);
-    let text = folder.tcverify(&format!("check {check}")).expect(1).stdout;
-    assert!(!text.contains("every element of D is a zero"), "{text}");
+    let text = folder.differs(&format!("check {check}")).stdout;
+    text.lacks("every element of D is a zero");
 }

@@ -65,7 +65,7 @@ fn operands_that_are_no_numbers_are_named() {
         let report = folder.read("report.json");
         let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
         assert_eq!(report["inputs"]["a"]["nonfinite"], nonfinite, "{said}");
-        folder.tcverify("verify-report report.json").expect(0);
+        folder.passes("verify-report report.json");
     }
 }
 
@@ -109,6 +109,6 @@ fn a_result_without_a_finite_number_is_remarked() {
             "{}",
             run.stdout
         );
-        folder.tcverify("verify-report report.json").expect(0);
+        folder.passes("verify-report report.json");
     }
 }

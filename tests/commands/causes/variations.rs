@@ -2,13 +2,11 @@
 //! layout, other scales, another conversion.
 
 use super::{causes, floats_of, folder, names, save};
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy, Says};
 
 /// D as this replay gives it.
 fn replay(folder: &Folder, product: &str, d: &str) {
-    folder
-        .tcverify(&format!("replay {product} -q -o {d}"))
-        .expect(0);
+    folder.passes(&format!("replay {product} -q -o {d}"));
 }
 
 /// The payload of an array of two-byte codes.
@@ -52,7 +50,7 @@ fn settings_left_out() {
     // With the bias, nothing was left out.
     let given = format!("{base} --bias bias.npy --d-dtype fp32 a.npy b.npy");
     replay(&folder, &given, "d.npy");
-    folder.tcverify(&format!("check {given} d.npy")).expect(0);
+    folder.passes(&format!("check {given} d.npy"));
 }
 
 /// FP32 operands that a tensor core took as TF32, rounded to nearest or not, are told without being asked for.
@@ -67,13 +65,9 @@ fn tf32_for_fp32() {
         replay(&folder, &product, "d.npy");
         let check = "--arch a100 --dtype fp32 a.npy b.npy d.npy";
         let sentence = names(&folder, check, "precision", true);
-        assert!(
-            sentence.contains(said) && sentence.contains("allow_tf32"),
-            "{sentence}"
-        );
-        let found = folder
-            .tcverify("identify a.npy b.npy d.npy --json -")
-            .expect(0);
+        sentence.says(said);
+        sentence.says("allow_tf32");
+        let found = folder.passes("identify a.npy b.npy d.npy --json -");
         let fits = found.json()["fits"].clone();
         let nearest = fits[0]["nearest"].as_bool().unwrap_or(false);
         assert_eq!(nearest, input == "nearest", "{fits}");
@@ -82,7 +76,7 @@ fn tf32_for_fp32() {
     replay(&folder, "--arch ieee-fma --dtype fp32 a.npy b.npy", "d.npy");
     let check = "--arch a100 --dtype tf32 a.npy b.npy d.npy";
     let sentence = names(&folder, check, "precision", true);
-    assert!(sentence.contains("with all their bits"), "{sentence}");
+    sentence.says("with all their bits");
 }
 
 /// Other layouts of operands, k in another order, and D stored by columns.
@@ -137,19 +131,13 @@ fn operands_read_otherwise() {
     save16(&folder, "other.npy", [k, n], &columns);
     replay(&folder, "--arch a100 --dtype fp16 a.npy other.npy", "d.npy");
     let sentence = names(&folder, check, "operand_layout", false);
-    assert!(
-        sentence.starts_with("B's memory (64x32, row by row) was read column by column"),
-        "{sentence}"
-    );
+    sentence.begins("B's memory (64x32, row by row) was read column by column");
     replay(&folder, "--arch a100 --dtype fp16 a.npy b.npy", "good.npy");
     let good = floats_of(&folder, "good.npy");
     let across: Vec<u32> = (0..m * n).map(|i| good[i % m * n + i / m]).collect();
     save(&folder, "d.npy", [m, n], &across);
     let sentence = names(&folder, check, "operand_layout", false);
-    assert!(
-        sentence.starts_with("D's file holds the result column by column"),
-        "{sentence}"
-    );
+    sentence.begins("D's file holds the result column by column");
 }
 
 /// Scales of a kernel's blocks: left out, cut, those of the first block.
@@ -159,7 +147,7 @@ fn scales_taken_otherwise() {
     for (name, seed, shape) in [("a", 1, "64x512"), ("b", 2, "512x128")] {
         let spec = format!("generate:{seed}:normal:{shape}");
         let command = format!("generate {spec} --dtype e4m3 --role {name} -q -o {name}.npy");
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     let scale = |i: usize| 0.1 + (i * 37 % 101) as f32 / 40.0;
     let of_a: Vec<u32> = (0..64 * 4).map(|i| scale(i).to_bits()).collect();
@@ -231,10 +219,7 @@ fn conversions_that_do_not_saturate() {
     folder.write("d.npy", d);
     let check = format!("{product} --d-dtype e4m3 a.npy b.npy d.npy");
     let sentence = names(&folder, &check, "conversion", false);
-    assert!(
-        sentence.contains("become NaN instead of saturating"),
-        "{sentence}"
-    );
+    sentence.says("become NaN instead of saturating");
 }
 
 /// ReLU and a second fault: both are told, each with what it explains.
@@ -252,18 +237,10 @@ fn two_things_at_once() {
     d[6 * n..7 * n].copy_from_slice(&row);
     save(&folder, "d.npy", [m, n], &d);
     let found = causes(&folder, "--arch a100 --dtype bf16 a.npy b.npy d.npy");
-    let kinds: Vec<&str> = found
-        .iter()
-        .map(|cause| cause["kind"].as_str().unwrap())
-        .collect();
+    let kinds: Vec<&str> = found.iter().map(|cause| cause.string("kind")).collect();
     assert_eq!(kinds, ["relu", "row_moved"], "{found:#?}");
-    let explained: u64 = found
-        .iter()
-        .map(|cause| cause["mismatches"].as_u64().unwrap())
-        .sum();
-    let run = folder
-        .tcverify("check --arch a100 --dtype bf16 a.npy b.npy d.npy --json -")
-        .expect(1);
+    let explained: u64 = found.iter().map(|cause| cause.number("mismatches")).sum();
+    let run = folder.differs("check --arch a100 --dtype bf16 a.npy b.npy d.npy --json -");
     assert_eq!(
         run.json()["mismatch_count"].as_u64().unwrap_or(explained),
         explained
@@ -295,10 +272,7 @@ fn numbers_of_an_epilogue() {
         replay(&folder, &product, "d.npy");
         let check = format!("{base} --schedule cutlass-sm80 --c c.npy a.npy b.npy d.npy");
         let sentence = names(&folder, &check, "alpha_beta", true);
-        assert!(
-            sentence.contains(&format!("C by {beta} (beta)")),
-            "{sentence}"
-        );
+        sentence.says(&format!("C by {beta} (beta)"));
     }
     let bias: Vec<u32> = (0..48)
         .map(|i| ((i * 29 % 31) as f32 * 0.173 - 2.1).to_bits())
@@ -313,5 +287,5 @@ fn numbers_of_an_epilogue() {
         "d.npy",
     );
     let sentence = names(&folder, &format!("{base} a.npy b.npy d.npy"), "bias", false);
-    assert!(sentence.contains("one number per column"), "{sentence}");
+    sentence.says("one number per column");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Members, Npy, Says, claims, floats, halves};
 
 /// Small integers, whose products and sums no arithmetic rounds, and their product in plain FP32.
 fn integers() -> Folder {
@@ -23,8 +23,7 @@ fn integers() -> Folder {
 }
 
 fn report(folder: &Folder, arguments: &str) -> Value {
-    let run = folder.tcverify(&format!("check {arguments} --json -"));
-    run.expect(0).json()
+    folder.json(&format!("check {arguments} --json -"))
 }
 
 /// A CPU computed it: no architecture can be told.
@@ -33,7 +32,7 @@ fn data_that_nothing_rounds_tell_nothing() {
     let folder = integers();
     let found = report(&folder, "--arch h100 --dtype fp16 a.npy b.npy d.npy");
     let told = &found["ambiguity"];
-    let same = told["same"].as_array().unwrap();
+    let same = told.list("same");
     assert!(same.len() > 8, "{told}");
     // RDNA 3's complements are not exact even here, nor are Tenstorrent's units with some phases only.
     assert_eq!(told["others"].as_u64(), Some(same.len() as u64 + 8));
@@ -47,24 +46,21 @@ fn data_that_nothing_rounds_tell_nothing() {
     let own = &found["rule"]["model"]["sha256"];
     assert!(same.iter().all(|alike| alike["sha256"] != *own));
     // The best known first.
-    let rank = |alike: &Value| match alike["evidence"].as_str().unwrap() {
+    let rank = |alike: &Value| match alike.string("evidence") {
         "captured" => 0,
         "compared" => 1,
         "published" => 2,
         _ => 3,
     };
     assert!(same.iter().map(rank).is_sorted());
-    let run = folder
-        .tcverify("check --arch h100 --dtype fp16 a.npy b.npy d.npy --markdown r.md --html r.html");
-    let text = run.expect(0).stdout;
-    let pages = ["r.md", "r.html"].map(|name| String::from_utf8(folder.read(name)).unwrap());
+    let text = folder
+        .stdout("check --arch h100 --dtype fp16 a.npy b.npy d.npy --markdown r.md --html r.html");
+    let pages = ["r.md", "r.html"].map(|name| folder.text(name));
     for text in [text].iter().chain(&pages) {
-        for words in [
+        text.says_all([
             "Same bits from hopper wgmma, ",
             "; 8 other arithmetics in the catalogue for these operands differ.",
-        ] {
-            assert!(text.contains(words), "{text}");
-        }
+        ]);
     }
 }
 
@@ -73,27 +69,16 @@ fn data_that_nothing_rounds_tell_nothing() {
 fn data_that_everything_rounds_tell() {
     let folder = Folder::new();
     let product = "--arch v100 --dtype fp16 generate:1:normal:64x256 generate:2:normal:256x64";
-    folder
-        .tcverify(&format!("replay {product} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {product} -o d.npy"));
     let found = report(&folder, &format!("{product} d.npy"));
     let told = &found["ambiguity"];
-    let (others, same) = (
-        told["others"].as_u64().unwrap(),
-        told["same"].as_array().unwrap(),
-    );
+    let (others, same) = (told.number("others"), told.list("same"));
     assert!(same.len() as u64 * 2 < others, "{told}");
     let named = |name: &str| same.iter().any(|alike| alike["architecture"] == name);
     assert!(!named("ampere") && !named("ieee-fma"), "{told}");
-    let text = folder
-        .tcverify(&format!("check {product} d.npy"))
-        .expect(0)
-        .stdout;
-    assert!(text.contains("Same bits from volta mma"), "{text}");
+    claims! {folder, "check {product} d.npy | 0 | Same bits from volta mma"}
     // What is said to be alike gives the same, and what is not does not.
-    folder
-        .tcverify("check --arch a100 --dtype fp16 generate:1:normal:64x256 generate:2:normal:256x64 d.npy -q")
-        .expect(1);
+    claims! {folder, "check --arch a100 --dtype fp16 generate:1:normal:64x256 generate:2:normal:256x64 d.npy -q | 1"}
 }
 
 /// Of a part only what was compared is looked at; nothing is said if D differs, of a tree, or if nobody asks.
@@ -113,12 +98,13 @@ fn where_it_is_said() {
     );
     assert_eq!(elements("--no-ambiguity"), None);
     assert_eq!(elements("--tree"), None);
-    let mut d = folder.read("d.npy");
-    let last = d.len() - 1;
-    d[last] ^= 1;
-    folder.write("d.npy", d);
-    let run = folder.tcverify(&format!("check {product} --json -"));
-    assert_eq!(run.expect(1).json().get("ambiguity"), None);
+    folder.flip("d.npy", "d.npy", 1, 1);
+    assert_eq!(
+        folder
+            .differing(&format!("check {product} --json -"))
+            .get("ambiguity"),
+        None
+    );
 }
 
 /// A kernel's schedule stands around every other arithmetic, too.
@@ -127,9 +113,7 @@ fn a_schedule_is_kept() {
     let folder = Folder::new();
     let product = "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 2 \
                    generate:1:normal:40x512 generate:2:normal:512x40";
-    folder
-        .tcverify(&format!("replay {product} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {product} -o d.npy"));
     let found = report(&folder, &format!("{product} d.npy"));
     assert!(found["ambiguity"]["others"].as_u64() > Some(5), "{found}");
 }
@@ -139,13 +123,11 @@ fn a_schedule_is_kept() {
 fn units_that_share_an_arithmetic_are_all_named() {
     let folder = Folder::new();
     let product = "--dtype fp16 generate:1:normal:24x64 generate:2:normal:64x24";
-    folder
-        .tcverify(&format!("replay --arch h100 {product} -q -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay --arch h100 {product} -q -o d.npy"));
     let mut said = Vec::new();
     for arch in ["h100", "b200", "rtx5090"] {
         let found = report(&folder, &format!("--arch {arch} {product} d.npy"));
-        let shared = found["ambiguity"]["shared"].as_array().unwrap().clone();
+        let shared = found["ambiguity"].list("shared").clone();
         let units = ["hopper", "blackwell", "rtx-blackwell"];
         for unit in units {
             assert!(
@@ -153,14 +135,11 @@ fn units_that_share_an_arithmetic_are_all_named() {
                 "{arch}: {shared:?}"
             );
         }
-        let text = folder
-            .tcverify(&format!("check --arch {arch} {product} d.npy"))
-            .expect(0)
-            .stdout;
+        let text = folder.stdout(&format!("check --arch {arch} {product} d.npy"));
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("which share this arithmetic; "), "{text}");
+        text.says("which share this arithmetic; ");
         for unit in units {
-            assert!(text.contains(&format!("{unit} ")), "{text}");
+            text.says(&format!("{unit} "));
         }
         said.push((found["rule"]["model"]["sha256"].clone(), shared));
     }
@@ -173,28 +152,20 @@ fn units_that_share_an_arithmetic_are_all_named() {
 fn elements_that_separate_are_looked_for() {
     let folder = Folder::new();
     let product = "--d-dtype fp16 --dtype fp16 generate:1:normal:128x512 generate:2:normal:512x128";
-    folder
-        .tcverify(&format!("replay --arch h100 {product} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay --arch h100 {product} -o d.npy"));
     let found = report(&folder, &format!("--arch h100 {product} d.npy"));
     let told = &found["ambiguity"];
-    let same: Vec<&str> = told["same"]
-        .as_array()
-        .unwrap()
+    let same: Vec<&str> = told
+        .list("same")
         .iter()
-        .map(|alike| alike["architecture"].as_str().unwrap())
+        .map(|alike| alike.string("architecture"))
         .collect();
     // Both differ in some elements of D.
     for other in ["ampere", "volta"] {
-        folder
-            .tcverify(&format!("check --arch {other} {product} d.npy"))
-            .expect(1);
+        folder.differs(&format!("check --arch {other} {product} d.npy"));
         assert!(!same.contains(&other), "{told}");
     }
-    let text = folder
-        .tcverify(&format!("check --arch h100 {product} d.npy"))
-        .expect(0)
-        .stdout;
-    assert!(!text.contains("give them, too"), "{text}");
+    let text = folder.stdout(&format!("check --arch h100 {product} d.npy"));
+    text.lacks("give them, too");
     assert_eq!(text.contains("told apart"), !same.is_empty(), "{text}");
 }

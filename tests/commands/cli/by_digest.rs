@@ -1,6 +1,6 @@
 //! `check --d-digest`: a verdict without D.
 
-use crate::support::{Folder, Npy, floats, halves, sha256};
+use crate::support::{Folder, Npy, Says, claims, floats, halves, holds, sha256};
 
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -18,8 +18,8 @@ fn the_right_digest_is_identical() {
     let digest = sha256(floats(&[D]));
     let upper = digest.to_uppercase();
     for digest in [&digest, &upper, &format!("sha256:{digest}")] {
-        let run = folder().tcverify(&format!("{CHECK} {digest}")).expect(0);
-        assert!(run.stdout.starts_with("IDENTICAL  "), "{run:?}");
+        let run = folder().passes(&format!("{CHECK} {digest}"));
+        run.begins("IDENTICAL  ");
         assert_eq!(run.stderr, "");
     }
 }
@@ -27,20 +27,16 @@ fn the_right_digest_is_identical() {
 #[test]
 fn another_digest_is_different() {
     let digest = sha256("something else");
-    let run = folder()
-        .tcverify(&format!("{CHECK} {digest} --digests"))
-        .expect(1);
-    assert!(run.stdout.starts_with("DIFFERENT  "), "{run:?}");
+    let run = folder().differs(&format!("{CHECK} {digest} --digests"));
+    run.begins("DIFFERENT  ");
     assert!(run.stdout.contains(&digest) && run.stdout.contains(&sha256(floats(&[D]))));
 }
 
 #[test]
 fn the_report_names_both_digests() {
     let digest = sha256("something else");
-    let run = folder().tcverify(&format!("{CHECK} {digest} --json -"));
-    let report = run.expect(1).json();
-    assert_eq!(report["verdict"], "different");
-    assert_eq!(report["outcome"]["judged_by"], "digest");
+    let report = folder().differing(&format!("{CHECK} {digest} --json -"));
+    holds! {report, "verdict = different | outcome.judged_by = digest"}
     assert_eq!(report["outcome"]["expected_payload_sha256"], digest);
     assert_eq!(report["reproduced"]["payload_sha256"], sha256(floats(&[D])));
     assert!(report["inputs"]["d"].is_null());
@@ -69,7 +65,6 @@ fn a_malformed_digest_is_refused() {
 fn it_does_not_go_with_d_or_with_policies() {
     let digest = sha256("");
     for rest in ["d.npy", "--nan any", "--zero any"] {
-        let run = folder().tcverify(&format!("{CHECK} {digest} {rest}"));
-        run.expect(2).mentions(&["exclude each other"]);
+        claims! {folder(), "{CHECK} {digest} {rest} | 2 | exclude each other"}
     }
 }

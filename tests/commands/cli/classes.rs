@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Npy, le16, le32};
+use crate::support::{Folder, Members, Npy, le16, le32};
 
 const ONE: u16 = 0x3c00;
 const INF: u16 = 0x7c00;
@@ -34,10 +34,10 @@ fn comparison(rest: &str) -> Value {
     folder.save("a.npy", &Npy::new("<f2", &[CASES.len(), 1], le16(&a)));
     folder.save("b.npy", &Npy::new("<f2", &[1, 1], le16(&[ONE])));
     folder.save("d.npy", &Npy::new("<f4", &[CASES.len(), 1], le32(&d)));
-    let run = folder.tcverify(&format!(
+    folder.differing(&format!(
         "check --arch ampere --dtype fp16 a.npy b.npy d.npy --max-mismatches 99 --json - {rest}"
-    ));
-    run.expect(1).json()["outcome"]["comparison"].clone()
+    ))["outcome"]["comparison"]
+        .clone()
 }
 
 fn differing() -> impl Iterator<Item = (usize, (u16, u32, u32, &'static str))> {
@@ -63,7 +63,7 @@ fn distance(reproduced: u32, given: u32) -> Option<i64> {
 #[test]
 fn each_mismatch_is_listed_with_its_class_and_distance() {
     let comparison = comparison("");
-    let first = comparison["first"].as_array().unwrap();
+    let first = comparison.list("first");
     assert_eq!(first.len(), CASES.len() - 1);
     for (listed, (row, (_, reproduced, given, class))) in first.iter().zip(differing()) {
         assert_eq!(listed["index"], json!([row, 0]));
@@ -82,7 +82,7 @@ fn each_mismatch_is_counted_in_one_class() {
     assert_eq!(comparison["mismatches"], CASES.len() - 1);
     assert_eq!(comparison["rows_touched"], CASES.len() - 1);
     assert_eq!(comparison["columns_touched"], 1);
-    for (class, count) in comparison["classes"].as_object().unwrap() {
+    for (class, count) in comparison.object("classes") {
         let expected = CASES.iter().filter(|case| case.3 == class).count();
         assert!(expected > 0, "{class} has no case here");
         assert_eq!(*count, expected, "{class}");
@@ -93,7 +93,7 @@ fn each_mismatch_is_counted_in_one_class() {
 fn the_histogram_holds_every_distance_and_the_largest_stands_out() {
     let comparison = comparison("");
     let distances = || differing().filter_map(|(row, c)| Some((row, distance(c.1, c.2)?)));
-    let buckets = comparison["histogram"].as_array().unwrap();
+    let buckets = comparison.list("histogram");
     let mut total = 0;
     for bucket in buckets {
         let (from, to) = (&bucket["from"], &bucket["to"]);
@@ -119,7 +119,7 @@ fn the_histogram_holds_every_distance_and_the_largest_stands_out() {
 fn values_are_readable() {
     let comparison = comparison("");
     let value = |row: usize, field: &str| {
-        let first = comparison["first"].as_array().unwrap();
+        let first = comparison.list("first");
         let entry = first.iter().find(|m| m["index"] == json!([row, 0]));
         entry.unwrap()[field].as_str().unwrap().to_owned()
     };
@@ -140,8 +140,10 @@ fn of_equal_distances_the_first_is_the_largest() {
     let row = [0x3f80_0001, 0x3f7f_fffe, 0x3f80_0002];
     let given = le32(&[row, row].concat());
     folder.save("d.npy", &Npy::new("<f4", &[2, 3], given));
-    let run = folder.tcverify("check --arch ampere --dtype fp16 a.npy b.npy d.npy --json -");
-    let comparison = run.expect(1).json()["outcome"]["comparison"].clone();
+    let comparison =
+        folder.differing("check --arch ampere --dtype fp16 a.npy b.npy d.npy --json -")["outcome"]
+            ["comparison"]
+            .clone();
     assert_eq!(comparison["largest"], json!({"ulp": -2, "index": [0, 1]}));
     let histogram = json!([
         {"from": 1, "to": 1, "count": 2},

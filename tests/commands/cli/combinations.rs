@@ -1,6 +1,6 @@
 //! What an architecture does not have, and what it is said to have instead.
 
-use crate::support::{Folder, Npy, Run, halves};
+use crate::support::{Folder, Npy, Run, Says, halves, listed, rows, words};
 
 fn check(arguments: &str) -> Run {
     let folder = Folder::new();
@@ -20,7 +20,7 @@ fn lists(arguments: &str, first: &str, possible: &[&str]) {
     assert_eq!(lines.next(), Some(first));
     let lines: Vec<_> = lines.collect();
     for line in &lines {
-        assert!(line.starts_with("  "), "{line:?}");
+        line.begins("  ");
     }
     for wanted in possible {
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -31,16 +31,15 @@ fn lists(arguments: &str, first: &str, possible: &[&str]) {
 
 #[test]
 fn a_format_the_architecture_lacks() {
-    lists(
-        "--arch volta --dtype bf16",
-        "error: volta does not multiply bf16*bf16; supported:",
-        &["mma fp16*fp16 -> fp32", "mma fp16*fp16 -> fp16"],
-    );
-    lists(
-        "--arch a100 --dtype e4m3",
-        "error: ampere does not multiply e4m3*e4m3; supported:",
-        &["mma tf32*tf32 -> fp32", "mma fp64*fp64 -> fp64"],
-    );
+    for [given, then, said] in rows! {"
+        --arch volta --dtype bf16 | error: volta does not multiply bf16*bf16; supported:
+            | mma fp16*fp16 -> fp32 | mma fp16*fp16 -> fp16
+        --arch a100 --dtype e4m3 | error: ampere does not multiply e4m3*e4m3; supported:
+            | mma tf32*tf32 -> fp32 | mma fp64*fp64 -> fp64
+    "}
+    {
+        lists(given, then, &listed(said));
+    }
 }
 
 #[test]
@@ -66,10 +65,7 @@ fn a_format_the_instruction_lacks() {
     lists(
         "--arch hopper --dtype fp64 --instruction wgmma",
         "error: hopper does not multiply fp64*fp64 through wgmma; supported:",
-        &[
-            "wgmma tf32*tf32 -> fp32",
-            "other instructions: see 'tcverify archs hopper'",
-        ],
+        &words! {"wgmma tf32*tf32 -> fp32 | other instructions: see 'tcverify archs hopper'"},
     );
 }
 
@@ -97,7 +93,7 @@ fn an_unknown_architecture_has_a_nearest() {
     // Another number is another GPU.
     for name in ["h1000", "rtx4091", "NVIDIA L21"] {
         let run = Folder::new().words(["archs", name]);
-        assert!(!run.stderr.contains("did you mean"), "{}", run.stderr);
+        run.stderr.lacks("did you mean");
         run.refuses(&["give a GPU's target instead: sm_90", "gfx942"]);
     }
 }

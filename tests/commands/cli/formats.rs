@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Npy, doubles, floats, halves};
+use crate::support::{Folder, Npy, Says, claims, doubles, floats, halves, holds};
 
 /// A report on 1.5 * 2 = 3, however that is stored.
 fn report(arguments: &str, a: Npy, b: Npy, d: Npy) -> Value {
@@ -10,8 +10,7 @@ fn report(arguments: &str, a: Npy, b: Npy, d: Npy) -> Value {
     folder.save("a.npy", &a);
     folder.save("b.npy", &b);
     folder.save("d.npy", &d);
-    let run = folder.tcverify(&format!("check {arguments} a.npy b.npy d.npy --json -"));
-    run.expect(0).json()
+    folder.json(&format!("check {arguments} a.npy b.npy d.npy --json -"))
 }
 
 fn one(descr: &str, code: &[u8]) -> Npy {
@@ -53,9 +52,8 @@ fn codes_too_large_for_their_format_are_refused() {
     let folder = Folder::new();
     folder.save("a.npy", &Npy::new("|u1", &[1, 2], vec![0x0f, 0x13]));
     folder.save("b.npy", &Npy::new("|u1", &[2, 1], vec![0x01, 0x01]));
-    folder
-        .tcverify("replay --arch rtx-blackwell --dtype e2m1 a.npy b.npy -o d.npy")
-        .refuses(&["a.npy", "[0, 1]", "0x13", "e2m1", "4 bits"]);
+    claims! {folder, "replay --arch rtx-blackwell --dtype e2m1 a.npy b.npy -o d.npy | refused | a.npy
+    | [0, 1] | 0x13 | e2m1 | 4 bits"}
 }
 
 #[test]
@@ -69,8 +67,7 @@ fn fp64() {
             // One fused multiply-add a step: 0.1 * 10 is rounded to 1 before 1 is taken away.
             array(&[1, 1], &[0.0]),
         );
-        assert_eq!(report["rule"]["model"]["instruction"], "mma");
-        assert_eq!(report["reproduced"]["format"], "fp64");
+        holds! {report, "rule.model.instruction = mma | reproduced.format = fp64"}
     }
 }
 
@@ -85,7 +82,7 @@ fn distances_between_doubles_are_exact() {
     let run = run.expect(1);
     // Too large for a 64-bit integer, let alone a double.
     let ulp = -2 * i128::from(f64::MAX.to_bits());
-    assert!(run.stdout.contains(&format!("\"ulp\": {ulp},")), "{run:?}");
+    run.says(&format!("\"ulp\": {ulp},"));
 }
 
 #[test]
@@ -105,10 +102,7 @@ fn the_default_instruction_is_the_architectures_own() {
         ("--arch rtx-blackwell --dtype fp16", "mma"),
     ] {
         let report = report(arguments, halves(), two(), three());
-        assert_eq!(
-            report["rule"]["model"]["instruction"], instruction,
-            "{arguments}"
-        );
+        holds! {report, "rule.model.instruction = {instruction}", "{arguments}"}
     }
     for (arguments, instruction) in [
         ("--arch ada --dtype e4m3", "mma"),
@@ -119,9 +113,6 @@ fn the_default_instruction_is_the_architectures_own() {
         ("--arch hopper --dtype bf16", "wgmma"),
     ] {
         let report = report(arguments, singles(1.5), singles(2.0), three());
-        assert_eq!(
-            report["rule"]["model"]["instruction"], instruction,
-            "{arguments}"
-        );
+        holds! {report, "rule.model.instruction = {instruction}", "{arguments}"}
     }
 }

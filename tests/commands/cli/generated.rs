@@ -1,6 +1,6 @@
 //! Operands that a seed determines, in place of files.
 
-use crate::support::{Folder, sha256};
+use crate::support::{Folder, claims, listed, rows, sha256};
 
 const A: &str = "generate:7:normal:12x70";
 const B: &str = "generate:7:normal:70x9";
@@ -9,19 +9,12 @@ const B: &str = "generate:7:normal:70x9";
 fn a_product_is_verified_from_a_digest_alone() {
     let folder = Folder::new();
     let model = "--arch h100 --dtype bf16";
-    let line = folder
-        .tcverify(&format!("replay {model} {A} {B} -o d.npy"))
-        .expect(0)
-        .stdout;
+    let line = folder.stdout(&format!("replay {model} {A} {B} -o d.npy"));
     let digest = line.split(' ').next().unwrap().to_owned();
     let check = format!("check {model} --d-digest {digest}");
-    folder.tcverify(&format!("{check} {A} {B}")).expect(0);
-    folder
-        .tcverify(&format!("{check} {A} generate:8:normal:70x9"))
-        .expect(1);
-    folder
-        .tcverify(&format!("check {model} {A} {B} d.npy"))
-        .expect(0);
+    folder.passes(&format!("{check} {A} {B}"));
+    folder.differs(&format!("{check} {A} generate:8:normal:70x9"));
+    folder.passes(&format!("check {model} {A} {B} d.npy"));
 }
 
 #[test]
@@ -33,16 +26,11 @@ fn files_and_specs_are_the_same_operands() {
         ("generate:7:special:12x9", "c", "c.npy"),
     ] {
         let dtype = if role == "c" { "fp32" } else { "fp16" };
-        folder
-            .tcverify(&format!(
-                "generate --dtype {dtype} --role {role} {spec} -o {file}"
-            ))
-            .expect(0);
+        claims! {folder, "generate --dtype {dtype} --role {role} {spec} -o {file} | 0"}
     }
     let check = |operands: &str| {
         let replay = format!("replay --arch ampere --dtype fp16 --transpose-b {operands} -o -");
-        let shell = folder.tcverify(&format!("{replay} --quiet"));
-        shell.expect(0)
+        folder.passes(&format!("{replay} --quiet"))
     };
     let from_files = check("--c c.npy a.npy b.npy").stdout;
     let from_specs = check(&format!(
@@ -55,17 +43,12 @@ fn files_and_specs_are_the_same_operands() {
 #[test]
 fn the_report_has_the_digests_of_what_was_made() {
     let folder = Folder::new();
-    folder
-        .tcverify(&format!("generate --dtype bf16 --role a {A} -o a.npy"))
-        .expect(0);
+    folder.passes(&format!("generate --dtype bf16 --role a {A} -o a.npy"));
     let check = format!(
         "check --arch h100 --dtype bf16 --json - --d-digest {}",
         "0".repeat(64)
     );
-    let report = folder
-        .tcverify(&format!("{check} {A} {B}"))
-        .expect(1)
-        .json();
+    let report = folder.differing(&format!("{check} {A} {B}"));
     let a = &report["inputs"]["a"];
     assert_eq!(a["path"], A);
     assert_eq!(a["file_sha256"], sha256(folder.read("a.npy")));
@@ -77,12 +60,8 @@ fn scales_are_made_as_well() {
     let product = "generate:1:normal:8x64 generate:1:normal:64x8";
     let scales = "--scale-a generate:1:normal:8x4 --scale-b generate:1:normal:4x8";
     let model = "--arch b200 --dtype e2m1 --scale-dtype ue4m3";
-    folder
-        .tcverify(&format!("replay {model} {scales} {product} -o d.npy"))
-        .expect(0);
-    folder
-        .tcverify(&format!("check {model} {scales} {product} d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {model} {scales} {product} -o d.npy"));
+    folder.passes(&format!("check {model} {scales} {product} d.npy"));
 }
 
 #[test]
@@ -95,21 +74,14 @@ fn mistakes_are_explained() {
             ))
             .refuses(words);
     };
-    refuses(
-        "generate:7:odd:12x70",
-        &["generate:7:odd:12x70", "\"odd\"", "cancel"],
-    );
-    refuses(
-        "generate:7:normal:12",
-        &[
-            "\"12\" is not the shape of a matrix or a batch",
-            "ROWSxCOLUMNS",
-        ],
-    );
-    refuses("generate:7:normal:12x71", &["inner dimensions differ"]);
-    refuses("generate:7:normal:9999999x9999999", &["elements"]);
-    let run = folder
-        .tcverify("generate --dtype fp16 --role a a.npy -o b.npy")
-        .expect(2);
-    assert!(run.stderr.contains("generate:"), "{}", run.stderr);
+    for [given, said] in rows! {r#"
+        generate:7:odd:12x70 | generate:7:odd:12x70 | "odd" | cancel
+        generate:7:normal:12 | "12" is not the shape of a matrix or a batch | ROWSxCOLUMNS
+        generate:7:normal:12x71 | inner dimensions differ
+        generate:7:normal:9999999x9999999 | elements
+    "#}
+    {
+        refuses(given, &listed(said));
+    }
+    claims! {folder, "generate --dtype fp16 --role a a.npy -o b.npy | 2 | generate:"}
 }

@@ -62,8 +62,7 @@ fn orders_byte_orders_and_versions_change_no_payload_digest() {
         folder.save("a.npy", &a);
         folder.save("b.npy", &b);
         folder.save("d.npy", &d);
-        let run = folder.tcverify("check --arch h100 --dtype fp16 a.npy b.npy d.npy --json -");
-        reports.push(run.expect(0).json());
+        reports.push(folder.json("check --arch h100 --dtype fp16 a.npy b.npy d.npy --json -"));
     }
     for report in &reports {
         assert_eq!(report["inputs"]["a"]["payload_sha256"], sha256(&a16));
@@ -94,7 +93,7 @@ fn a_mismatch_has_the_same_index_in_either_order() {
     folder.save("f.npy", &Npy::fortran("<f4", &[2, 3], given));
     let outcome = |d: &str| {
         let check = format!("check --arch h100 --dtype fp16 a.npy b.npy {d} --json -");
-        folder.tcverify(&check).expect(1).json()["outcome"].clone()
+        folder.differing(&check)["outcome"].clone()
     };
     assert_eq!(outcome("c.npy"), outcome("f.npy"));
     let first = &outcome("f.npy")["comparison"]["first"];

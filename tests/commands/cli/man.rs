@@ -1,16 +1,16 @@
 //! Manual pages.
 
-use crate::support::Folder;
+use crate::support::{Folder, Says, claims};
 
 #[test]
 fn a_page_for_every_command() {
     let folder = Folder::new();
-    let run = folder.tcverify("man --output new/man1").expect(0);
+    let run = folder.passes("man --output new/man1");
     assert_eq!(run.stdout, "");
     let man = folder.path("new/man1");
     let page = |name: &str| std::fs::read_to_string(man.join(name)).expect(name);
     let whole = page("tcverify.1");
-    let help = folder.tcverify("--help").expect(0).stdout;
+    let help = folder.stdout("--help");
     let (commands, _) = help.split_once("\nOptions:\n").expect("options come last");
     // Commands are indented by two spaces; their groups are not, nor are lines that go on.
     let names = commands.lines().filter_map(|line| line.strip_prefix("  "));
@@ -32,7 +32,7 @@ fn a_page_for_every_command() {
 
     // What is there already is replaced by the same.
     folder.write("new/man1/tcverify.1", "old");
-    folder.tcverify("man --output new/man1").expect(0);
+    folder.passes("man --output new/man1");
     assert_eq!(page("tcverify.1"), whole);
 }
 
@@ -40,7 +40,7 @@ fn a_page_for_every_command() {
 #[test]
 fn every_page_has_examples_and_an_exit_status() {
     let folder = Folder::new();
-    folder.tcverify("man --output man1").expect(0);
+    folder.passes("man --output man1");
     let entries = std::fs::read_dir(folder.path("man1")).unwrap();
     let mut count = 0;
     for entry in entries {
@@ -70,15 +70,12 @@ fn every_page_has_examples_and_an_exit_status() {
         count += 1;
     }
     assert!(count > 20, "{count}");
-    let page = |name: &str| String::from_utf8(folder.read(&format!("man1/{name}.1"))).unwrap();
+    let page = |name: &str| folder.text(&format!("man1/{name}.1"));
     let check = page("tcverify-check");
     let (_, synopsis) = check.split_once(".SH SYNOPSIS\n").unwrap();
     let synopsis = synopsis.split("\n.SH ").next().unwrap();
-    assert!(
-        synopsis.contains("tcverify check [OPTIONS] <A.npy> <B.npy> [D.npy]"),
-        "{synopsis}"
-    );
-    assert!(!synopsis.contains("nan"), "{synopsis}");
+    synopsis.says("tcverify check [OPTIONS] <A.npy> <B.npy> [D.npy]");
+    synopsis.lacks("nan");
     assert!(page("tcverify-check").contains("0 identical, 1 different, 2 anything else"));
     assert!(page("tcverify-check-op").contains("rms_norm"));
     assert!(page("tcverify-commit-verify").contains("1 differs from the commitment"));
@@ -88,11 +85,9 @@ fn every_page_has_examples_and_an_exit_status() {
 fn a_place_that_is_no_directory() {
     let folder = Folder::new();
     folder.write("file", "");
-    folder
-        .tcverify("man --output file")
-        .refuses(&["file: cannot be written"]);
-    folder
-        .tcverify("man --output file/man1")
-        .refuses(&["file/man1: cannot be written"]);
+    claims! {folder, "
+        man --output file | refused | file: cannot be written
+        man --output file/man1 | refused | file/man1: cannot be written
+    "}
     assert_eq!(folder.names(), ["file"]);
 }

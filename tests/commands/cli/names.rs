@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Members, Npy, Says, floats, halves, listed, rows, words};
 
 const REPLAY: &str =
     "replay --arch ampere --dtype fp16 generate:1:normal:24x40 generate:2:normal:40x16 -o d.npy";
@@ -10,47 +10,30 @@ const OPERANDS: &str = "--dtype fp16 generate:1:normal:24x40 generate:2:normal:4
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.tcverify(REPLAY).expect(0);
+    folder.passes(REPLAY);
     folder
 }
 
 #[test]
 fn suggestions_are_of_the_same_kind() {
     let folder = folder();
-    for (name, words) in [
-        ("hoper", &["did you mean \"hopper\"?"][..]),
-        ("mi250xx", &["give a GPU's target instead: sm_90"]),
-        (
-            "MI355X",
-            &[
-                "\"MI355X\" is AMD CDNA 4 (gfx950), which is not modelled: nobody has measured it",
-                "tcverify infer",
-            ],
-        ),
-        (
-            "gb300",
-            &[
-                "is NVIDIA Blackwell Ultra (sm_103), which is not modelled",
-                "pull request 2768",
-            ],
-        ),
-        (
-            "10.3",
-            &["is NVIDIA Blackwell Ultra (sm_103), which is not modelled"],
-        ),
-        ("nvidia-rubin", &["is NVIDIA Rubin, which is not modelled"]),
-        ("tpu-v5e", &["is Google TPU, which is not modelled"]),
-        (
-            "intel-arc-b580",
-            &["is Intel XMX (Arc, Data Center GPU Max), which is not modelled"],
-        ),
-        ("gaudi3", &["is Intel Gaudi, which is not modelled"]),
-        ("ascend-910b", &["is Huawei Ascend, which is not modelled"]),
-        (
-            "trn2",
-            &["is AWS Trainium and Inferentia, which is not modelled"],
-        ),
-    ] {
+    for [name, words] in rows! {r#"
+        hoper | did you mean "hopper"?
+        mi250xx | give a GPU's target instead: sm_90
+        MI355X
+            | "MI355X" is AMD CDNA 4 (gfx950), which is not modelled: nobody has measured it
+            | tcverify infer
+        gb300 | is NVIDIA Blackwell Ultra (sm_103), which is not modelled | pull request 2768
+        10.3 | is NVIDIA Blackwell Ultra (sm_103), which is not modelled
+        nvidia-rubin | is NVIDIA Rubin, which is not modelled
+        tpu-v5e | is Google TPU, which is not modelled
+        intel-arc-b580 | is Intel XMX (Arc, Data Center GPU Max), which is not modelled
+        gaudi3 | is Intel Gaudi, which is not modelled
+        ascend-910b | is Huawei Ascend, which is not modelled
+        trn2 | is AWS Trainium and Inferentia, which is not modelled
+    "#}
+    {
+        let words = &listed(words)[..];
         folder
             .tcverify(&format!("check --arch {name} {OPERANDS} d.npy"))
             .refuses(words);
@@ -69,19 +52,17 @@ fn suggestions_are_of_the_same_kind() {
 
 #[test]
 fn a_family_of_formats_says_which() {
-    let tip = |words: &str| Folder::new().tcverify(words).expect(2).stderr;
+    let tip = |words: &str| Folder::new().stderr(words);
     let fp8 = tip("check --arch h100 --dtype fp8 a b d");
-    assert!(fp8.contains("tip: fp8 is ambiguous: e4m3 or e5m2"), "{fp8}");
-    assert!(!fp8.contains("fp64'"), "{fp8}");
+    fp8.says("tip: fp8 is ambiguous: e4m3 or e5m2");
+    fp8.lacks("fp64'");
     let fp6 = tip("check --arch b200 --dtype FP6 a b d");
-    assert!(fp6.contains("tip: FP6 is ambiguous: e3m2 or e2m3"), "{fp6}");
+    fp6.says("tip: FP6 is ambiguous: e3m2 or e2m3");
     let slip = tip("check --arch h100 --dtype fp17 a b d");
-    assert!(slip.contains("'fp16'"), "{slip}");
+    slip.says("'fp16'");
     let none = tip("check --arch h100 --dtype nonsense a b d");
-    assert!(
-        !none.contains("tip:") && none.contains("possible values: fp16"),
-        "{none}"
-    );
+    none.lacks("tip:");
+    none.says("possible values: fp16");
 }
 
 #[test]
@@ -98,14 +79,10 @@ fn without_d_its_digest_is_offered() {
 fn auto_asks_identify_and_says_so() {
     let folder = folder();
     let check = format!("check --arch auto {OPERANDS} d.npy");
-    let run = folder.tcverify(&format!(
+    let text = folder.stdout(&format!(
         "{check} --json r.json --junit r.xml --markdown r.md --html r.html --github"
     ));
-    let text = run.expect(0).stdout;
-    assert!(
-        text.starts_with("IDENTICAL, model chosen to fit D  "),
-        "{text}"
-    );
+    text.begins("IDENTICAL, model chosen to fit D  ");
     let said = "no unit was named (--arch auto): &#39;identify&#39; tested";
     for (form, said) in [
         ("r.xml", "no unit was named (--arch auto)"),
@@ -113,34 +90,23 @@ fn auto_asks_identify_and_says_so() {
         ("r.html", said),
         ("r.html", "Identical, model chosen to fit D"),
     ] {
-        let form = String::from_utf8(folder.read(form)).unwrap();
+        let form = folder.text(form);
         assert!(form.contains(said), "{form}");
     }
-    assert!(
-        text.contains("::notice title=tcverify%3A identical%2C model chosen to fit d"),
-        "{text}"
-    );
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    text.says("::notice title=tcverify%3A identical%2C model chosen to fit d");
+    let report: Value = folder.document("r.json");
     // Of three that compute alike, the one that is known best.
     assert_eq!(report["rule"]["model"]["architecture"], "ampere");
-    let fits = report["rule"]["chosen"]["fits"].as_array().unwrap();
-    for name in [
-        "turing mma -> fp32",
-        "ampere mma -> fp32",
-        "ada mma -> fp32",
-    ] {
+    let fits = report["rule"]["chosen"].list("fits");
+    for name in words! {"turing mma -> fp32 | ampere mma -> fp32 | ada mma -> fp32"} {
         assert!(fits.contains(&name.into()), "{report:#}");
     }
-    assert!(report["rule"]["chosen"]["tested"].as_u64().unwrap() > fits.len() as u64);
+    assert!(report["rule"]["chosen"].number("tested") > fits.len() as u64);
     // The command that is repeated names it, and says nothing of a choice.
-    let again = report["command"].as_str().unwrap();
-    let again = folder
-        .tcverify(again.strip_prefix("tcverify ").unwrap())
-        .expect(0);
-    assert!(
-        !again.stdout.contains("chosen") && !again.stdout.contains("auto"),
-        "{again:?}"
-    );
+    let again = report.string("command");
+    let again = folder.passes(again.strip_prefix("tcverify ").unwrap());
+    again.lacks("chosen");
+    again.lacks("auto");
 }
 
 #[test]
@@ -150,8 +116,8 @@ fn auto_gives_no_verdict_where_nothing_fits() {
     let d: Vec<f32> = (0..24 * 16).map(|i| i as f32).collect();
     folder.save("d.npy", &Npy::new("<f4", &[24, 16], floats(&d)));
     let check = format!("check --arch auto {OPERANDS} d.npy --json r.json");
-    let run = folder.tcverify(&check).expect(1);
-    assert!(run.stderr.starts_with("different: none of the "), "{run:?}");
+    let run = folder.differs(&check);
+    run.stderr.begins("different: none of the ");
     assert_eq!(
         (run.stdout.as_str(), folder.names()),
         ("", vec!["d.npy".to_owned()])

@@ -1,6 +1,6 @@
 //! Where the report goes, how long it is, and that it never stains what reads it.
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Members, Npy, claims, floats, halves};
 
 const CHECK: &str = "check --arch ampere --dtype fp16 a.npy b.npy d.npy";
 
@@ -30,11 +30,11 @@ fn quiet_prints_nothing() {
 #[test]
 fn json_in_a_file_goes_with_the_text() {
     let folder = folder(3);
-    let text = folder.tcverify(CHECK).expect(1).stdout;
-    let run = folder.tcverify(&format!("{CHECK} --json report.json"));
-    assert_eq!(run.expect(1).stdout, text);
-    let file = String::from_utf8(folder.read("report.json")).unwrap();
-    let run = folder.tcverify(&format!("{CHECK} --json -")).expect(1);
+    let text = folder.differs(CHECK).stdout;
+    let run = folder.differs(&format!("{CHECK} --json report.json"));
+    assert_eq!(run.stdout, text);
+    let file = folder.text("report.json");
+    let run = folder.differs(&format!("{CHECK} --json -"));
     assert_eq!(run.stdout, file);
     assert_eq!(folder.names(), ["a.npy", "b.npy", "d.npy", "report.json"]);
 }
@@ -42,11 +42,11 @@ fn json_in_a_file_goes_with_the_text() {
 #[test]
 fn json_and_quiet() {
     let folder = folder(3);
-    let run = folder.tcverify(&format!("{CHECK} -q --json report.json"));
-    assert_eq!(run.expect(1).stdout, "");
+    let run = folder.differs(&format!("{CHECK} -q --json report.json"));
+    assert_eq!(run.stdout, "");
     assert!(!folder.read("report.json").is_empty());
     // Asked for on standard output, it is not withheld.
-    let run = folder.tcverify(&format!("{CHECK} -q --json -")).expect(1);
+    let run = folder.differs(&format!("{CHECK} -q --json -"));
     assert_eq!(run.json()["verdict"], "different");
 }
 
@@ -54,10 +54,8 @@ fn json_and_quiet() {
 fn a_report_replaces_an_older_one() {
     let folder = folder(0);
     folder.write("report.json", "an older report");
-    folder
-        .tcverify(&format!("{CHECK} -q --json report.json"))
-        .expect(0);
-    let report: serde_json::Value = serde_json::from_slice(&folder.read("report.json")).unwrap();
+    folder.passes(&format!("{CHECK} -q --json report.json"));
+    let report: serde_json::Value = folder.document("report.json");
     assert_eq!(report["verdict"], "identical");
 }
 
@@ -65,9 +63,7 @@ fn a_report_replaces_an_older_one() {
 fn no_verdict_leaves_an_older_report_alone() {
     let folder = folder(0);
     folder.write("report.json", "an older report");
-    folder
-        .tcverify("check --arch ampere --dtype fp16 a.npy a.npy d.npy --json report.json")
-        .refuses(&["a.npy"]);
+    claims! {folder, "check --arch ampere --dtype fp16 a.npy a.npy d.npy --json report.json | refused | a.npy"}
     assert_eq!(folder.read("report.json"), b"an older report");
     assert_eq!(folder.names(), ["a.npy", "b.npy", "d.npy", "report.json"]);
 }
@@ -77,9 +73,7 @@ fn a_report_never_replaces_an_input() {
     for input in ["a.npy", "b.npy", "d.npy", "./d.npy"] {
         let folder = folder(0);
         let before = folder.read(input);
-        folder
-            .tcverify(&format!("{CHECK} --json {input}"))
-            .refuses(&[input, "would overwrite"]);
+        claims! {folder, "{CHECK} --json {input} | refused | {input} | would overwrite"}
         assert_eq!(folder.read(input), before);
     }
 }
@@ -92,20 +86,16 @@ fn mismatches_are_listed_up_to_a_limit() {
             "" => String::new(),
             n => format!("--max-mismatches {n}"),
         };
-        let run = folder.tcverify(&format!("{CHECK} {option} --json -"));
-        let report = run.expect(1).json();
+        let report = folder.differing(&format!("{CHECK} {option} --json -"));
         let comparison = &report["outcome"]["comparison"];
-        let first = comparison["first"].as_array().unwrap();
+        let first = comparison.list("first");
         assert_eq!(first.len(), listed);
         assert_eq!(comparison["mismatches"], 15);
         for (i, mismatch) in first.iter().enumerate() {
             assert_eq!(mismatch["index"], serde_json::json!([5 + i, 0]));
         }
 
-        let text = folder
-            .tcverify(&format!("{CHECK} {option}"))
-            .expect(1)
-            .stdout;
+        let text = folder.differs(&format!("{CHECK} {option}")).stdout;
         let rows = text.lines().filter(|line| line.starts_with("  [")).count();
         assert_eq!(rows, listed);
         let more = text.contains(&format!("... and {} more", 15 - listed));
@@ -154,8 +144,8 @@ fn colours_on_demand_but_never_in_json() {
 #[test]
 fn json_through_a_device_or_a_pipe() {
     let folder = folder(3);
-    let run = folder.tcverify(&format!("{CHECK} --json -"));
-    let expected = run.expect(1).stdout;
+    let run = folder.differs(&format!("{CHECK} --json -"));
+    let expected = run.stdout;
     std::os::unix::fs::symlink("/proc/self/fd/1", folder.path("stdout")).unwrap();
     let run = folder.child(&format!("{CHECK} -q --json stdout"));
     assert_eq!(run.expect(1).stdout, expected);

@@ -1,6 +1,6 @@
 //! `tcverify replay`: D written, whole or not at all.
 
-use crate::support::{Folder, Npy, Run, doubles, halves, sha256};
+use crate::support::{Folder, Npy, Run, claims, doubles, halves, sha256};
 
 const REPLAY: &str = "replay --arch h100 --dtype fp16 a.npy b.npy";
 
@@ -25,16 +25,14 @@ fn what_it_writes_checks_as_identical() {
         ("--acc f16", "<f2", 2),
         ("--transpose-b", "<f4", 4),
     ] {
-        folder
-            .tcverify(&format!("{REPLAY} {options} -o d.npy"))
-            .expect(0);
+        folder.passes(&format!("{REPLAY} {options} -o d.npy"));
         let file = folder.read("d.npy");
         let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (3, 2), }}");
         assert_eq!(&file[10..10 + header.len()], header.as_bytes());
         // As NumPy has it, elements start at a multiple of 64.
         assert_eq!((file.len() - 6 * width) % 64, 0);
         let check = format!("check --arch h100 --dtype fp16 {options} a.npy b.npy d.npy -q");
-        folder.tcverify(&check).expect(0);
+        folder.passes(&check);
     }
 }
 
@@ -44,10 +42,8 @@ fn fp64_too() {
     folder.save("a.npy", &Npy::new("<f8", &[1, 2], doubles(&[0.1, 0.2])));
     folder.save("b.npy", &Npy::new("<f8", &[2, 1], doubles(&[0.3, 0.4])));
     let rest = "--arch a100 --dtype fp64 a.npy b.npy";
-    folder
-        .tcverify(&format!("replay {rest} -o d.npy"))
-        .expect(0);
-    folder.tcverify(&format!("check {rest} d.npy")).expect(0);
+    folder.passes(&format!("replay {rest} -o d.npy"));
+    folder.passes(&format!("check {rest} d.npy"));
     let file = folder.read("d.npy");
     let d = 0.2_f64.mul_add(0.4, 0.1 * 0.3);
     assert_eq!(file[file.len() - 8..], d.to_le_bytes());
@@ -58,7 +54,7 @@ fn a_batch_keeps_its_axes() {
     let folder = Folder::new();
     folder.save("a.npy", &Npy::new("<f2", &[2, 1, 1, 3], halves(&[1.0; 6])));
     folder.save("b.npy", &Npy::new("<f2", &[2, 1, 3, 1], halves(&[2.0; 6])));
-    folder.tcverify(&format!("{REPLAY} -o d.npy")).expect(0);
+    folder.passes(&format!("{REPLAY} -o d.npy"));
     let file = folder.read("d.npy");
     assert!(String::from_utf8_lossy(&file).contains("'shape': (2, 1, 1, 1), "));
 }
@@ -66,26 +62,21 @@ fn a_batch_keeps_its_axes() {
 #[test]
 fn it_prints_the_payloads_digest() {
     let folder = folder();
-    let run = folder.tcverify(&format!("{REPLAY} -o d.npy")).expect(0);
+    let run = folder.passes(&format!("{REPLAY} -o d.npy"));
     let file = folder.read("d.npy");
     let digest = sha256(&file[file.len() - 24..]);
     assert_eq!(run.stdout, format!("{digest}  d.npy\n"));
-    folder
-        .tcverify(&format!(
-            "check --arch h100 --dtype fp16 a.npy b.npy --d-digest {digest}"
-        ))
-        .expect(0);
+    claims! {folder, "check --arch h100 --dtype fp16 a.npy b.npy --d-digest {digest} | 0"}
     for quiet in ["-q", "--quiet"] {
-        let run = folder.tcverify(&format!("{REPLAY} -o d.npy {quiet}"));
-        assert_eq!(run.expect(0).stdout, "");
+        assert_eq!(folder.stdout(&format!("{REPLAY} -o d.npy {quiet}")), "");
     }
 }
 
 #[test]
 fn a_dash_is_standard_output() {
     let folder = folder();
-    folder.tcverify(&format!("{REPLAY} -o d.npy")).expect(0);
-    let run = folder.tcverify(&format!("{REPLAY} -o -")).expect(0);
+    folder.passes(&format!("{REPLAY} -o d.npy"));
+    let run = folder.passes(&format!("{REPLAY} -o -"));
     assert_eq!(run.raw, folder.read("d.npy"));
     assert_eq!(folder.names(), ["a.npy", "b.npy", "d.npy"]);
 }
@@ -94,9 +85,7 @@ fn a_dash_is_standard_output() {
 fn the_result_does_not_depend_on_threads() {
     let folder = folder();
     for (threads, name) in [(1, "one.npy"), (2, "two.npy"), (0, "all.npy")] {
-        folder
-            .tcverify(&format!("{REPLAY} -o {name} --threads {threads}"))
-            .expect(0);
+        folder.passes(&format!("{REPLAY} -o {name} --threads {threads}"));
     }
     assert_eq!(folder.read("one.npy"), folder.read("two.npy"));
     assert_eq!(folder.read("one.npy"), folder.read("all.npy"));
@@ -122,7 +111,7 @@ fn it_never_replaces_an_input() {
 fn it_replaces_an_older_file() {
     let folder = folder();
     folder.write("d.npy", "older");
-    folder.tcverify(&format!("{REPLAY} -o d.npy")).expect(0);
+    folder.passes(&format!("{REPLAY} -o d.npy"));
     assert!(folder.read("d.npy").starts_with(b"\x93NUMPY"));
     assert_eq!(folder.names(), ["a.npy", "b.npy", "d.npy"]);
 }
@@ -146,7 +135,7 @@ fn a_refusal_leaves_no_trace() {
         "replay --arch h100 --dtype fp16 a.npy c.npy -o d.npy",
         "replay --arch h101 --dtype fp16 a.npy b.npy -o d.npy",
     ] {
-        folder.tcverify(arguments).expect(2);
+        folder.fails(arguments);
         untouched(&folder);
     }
 }
@@ -176,7 +165,7 @@ fn a_link_is_followed() {
     let folder = folder();
     folder.write("d.npy", "older");
     std::os::unix::fs::symlink("d.npy", folder.path("link.npy")).unwrap();
-    folder.tcverify(&format!("{REPLAY} -o link.npy")).expect(0);
+    folder.passes(&format!("{REPLAY} -o link.npy"));
     assert!(folder.path("link.npy").is_symlink());
     assert!(folder.read("d.npy").starts_with(b"\x93NUMPY"));
     std::os::unix::fs::symlink("a.npy", folder.path("input.npy")).unwrap();

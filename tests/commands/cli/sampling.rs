@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, sha256};
+use crate::support::{Folder, Members, Says, claims, holds, sha256, words};
 
 const MODEL: &str = "--arch h100 --dtype bf16 generate:1:normal:40x64 generate:1:normal:64x30";
 const TWO: &str = "--arch h100 --dtype bf16 generate:1:normal:2x40x64 generate:1:normal:2x64x30";
@@ -10,9 +10,7 @@ const TWO: &str = "--arch h100 --dtype bf16 generate:1:normal:2x40x64 generate:1
 /// D of the product, and the position of its first element in the file.
 fn folder(product: &str) -> (Folder, usize) {
     let folder = Folder::new();
-    folder
-        .tcverify(&format!("replay {product} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {product} -o d.npy"));
     let bytes = folder.read("d.npy");
     let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     (folder, start)
@@ -35,27 +33,18 @@ fn a_sample_is_reported_with_what_it_proves() {
     let report = check(&folder, "--sample 300 --seed 9", 0);
     let sample = &report["reproduced"]["sample"];
     assert_eq!(report["reproduced"]["payload_sha256"], Value::Null);
-    assert_eq!(sample["population"], 1200);
-    assert_eq!(sample["elements"], 300);
-    assert_eq!(sample["seed"], 9);
+    holds! {sample, "population = 1200 | elements = 300 | seed = 9"}
     assert_eq!(report["outcome"]["comparison"]["elements"], 300);
-    let missed = sample["missed"].as_array().unwrap();
+    let missed = sample.list("missed");
     assert_eq!(missed[0]["probability"].as_f64(), Some(0.75));
     // 0.75^16 is just above 1 %, 0.75^17 below; without replacement it takes no more than that.
-    let caught = sample["caught_99_percent"].as_u64().unwrap();
+    let caught = sample.number("caught_99_percent");
     assert!((15..=17).contains(&caught), "{caught}");
 
-    let text = folder
-        .tcverify(&format!("check {MODEL} d.npy --sample 300 --seed 9"))
-        .expect(0)
-        .stdout;
-    for words in [
-        "IDENTICAL IN PART, 25.0 % of D compared  all 300 sampled elements of the 1,200 of D are reproduced",
-        "300 of 1,200 elements of rows 0 to 39, columns 0 to 29, seed 9",
-        "misses tampered elements: 1 75.0000 %, 10 ",
-    ] {
-        assert!(text.contains(words), "{words} is not in {text}");
-    }
+    claims! {folder, r"check {MODEL} d.npy --sample 300 --seed 9 | 0
+        | IDENTICAL IN PART, 25.0 % of D compared  all 300 sampled elements of the 1,200 of D are reproduced
+        | 300 of 1,200 elements of rows 0 to 39, columns 0 to 29, seed 9
+        | misses tampered elements: 1 75.0000 %, 10\_"}
 }
 
 /// Whether a tampered element is found depends on the seed, in about the right share of cases.
@@ -95,10 +84,7 @@ fn rows_columns_and_rectangles() {
         ("--engine exact --region 10..30,10..20", 1, 200),
     ] {
         let report = check(&folder, options, code);
-        assert_eq!(
-            report["outcome"]["comparison"]["elements"], elements,
-            "{options}"
-        );
+        holds! {report, "outcome.comparison.elements = {elements}", "{options}"}
         let sample = &report["reproduced"]["sample"];
         assert_eq!(sample["seed"], Value::Null);
         assert_eq!(
@@ -148,10 +134,7 @@ fn batches_count() {
         serde_json::json!([1, 20, 17])
     );
     check("--rows 19", 0);
-    assert_eq!(
-        check("--sample 2400 --seed 1", 1)["outcome"]["comparison"]["mismatches"],
-        1
-    );
+    holds! {check("--sample 2400 --seed 1", 1), "outcome.comparison.mismatches = 1"}
 }
 
 #[test]
@@ -172,9 +155,7 @@ fn mistakes_are_explained() {
         ("--seed 3", "--sample"),
         ("--region 1,1 --rows 1", "--rows"),
     ] {
-        let run = folder
-            .tcverify(&format!("check {MODEL} d.npy {options}"))
-            .expect(2);
+        let run = folder.fails(&format!("check {MODEL} d.npy {options}"));
         assert!(run.stderr.contains(words), "{}", run.stderr);
     }
 }
@@ -192,8 +173,7 @@ fn there_is_no_seed_by_default() {
         r#"{"schema": "tcverify.manifest/1", "cases": [{"name": "one", "arch": "h100", "dtype": "bf16", "sample": 3,
             "a": "generate:1:normal:40x64", "b": "generate:1:normal:64x30", "d": "d.npy"}]}"#,
     );
-    let run = folder.tcverify("batch batch.json").expect(2);
-    run.mentions(&["`sample` needs `seed_from`"]);
+    claims! {folder, "batch batch.json | 2 | `sample` needs `seed_from`"}
 }
 
 fn draw(folder: &Folder, beacon: &str) -> (Vec<Value>, Value) {
@@ -208,8 +188,7 @@ fn draw(folder: &Folder, beacon: &str) -> (Vec<Value>, Value) {
 fn a_beacon_and_a_commitment_draw() {
     let (folder, start) = folder(MODEL);
     let commit = || {
-        let run = folder.tcverify(&format!("commit {MODEL} d.npy -o c.json"));
-        run.expect(0);
+        folder.passes(&format!("commit {MODEL} d.npy -o c.json"));
     };
     commit();
     let digest = sha256(folder.read("c.json"));
@@ -222,47 +201,38 @@ fn a_beacon_and_a_commitment_draw() {
     );
     let seed = u64::from_str_radix(&drawn[..16], 16).unwrap();
     assert_eq!(one[0].as_u64(), Some(seed));
-    assert!(
-        one[2]
-            .as_str()
-            .unwrap()
-            .starts_with("the commitment was published before")
-    );
+    one[2]
+        .as_str()
+        .unwrap()
+        .begins("the commitment was published before");
     let by_seed = check(&folder, &format!("--sample 40 --seed {seed}"), 0);
     let sample = &by_seed["reproduced"]["sample"];
     assert_eq!(sample["sha256"], one[1], "the same elements");
-    assert_eq!(
-        sample["assumes"],
-        "nobody who could still change D knew the seed"
-    );
+    holds! {sample, "assumes = nobody who could still change D knew the seed"}
     assert_ne!(draw(&folder, "8430af45").0[0], one[0]);
     let run = folder.tcverify(&format!(
         "check {MODEL} d.npy --sample 40 --seed-from c.json --beacon 8430af44 --markdown r.md --html r.html"
     ));
     let assumes = "the commitment was published before anyone could know the beacon";
     let text = run.expect(0).stdout;
-    let pages = ["r.md", "r.html"].map(|name| String::from_utf8(folder.read(name)).unwrap());
+    let pages = ["r.md", "r.html"].map(|name| folder.text(name));
     for text in [text].iter().chain(&pages) {
-        assert!(
-            text.contains(assumes) && text.contains("8430af44"),
-            "{text}"
-        );
+        text.says(assumes);
+        text.says("8430af44");
     }
     // Only the D that was fixed is drawn from.
     tamper(&folder, start, 7);
-    let run = folder.tcverify(&format!(
+    let run = folder.differs(&format!(
         "check {MODEL} d.npy --sample 40 --seed-from c.json --beacon 1"
     ));
-    run.expect(1)
-        .mentions(&["differs from the commitment c.json: the root of D is"]);
+    run.mentions(&["differs from the commitment c.json: the root of D is"]);
     commit();
     let other =
         "check --arch a100 --dtype bf16 generate:1:normal:40x64 generate:1:normal:64x30 d.npy";
     folder
-        .tcverify(&format!(
+        .differs(&format!(
             "{other} --sample 40 --seed-from c.json --beacon 1"
         ))
-        .expect(1)
         .mentions(&["the model's SHA-256 is"]);
 }
 
@@ -316,15 +286,10 @@ fn engines_and_operands_agree_on_samples() {
     ] {
         let (folder, _) = folder(product);
         let mut digests = Vec::new();
-        for options in [
-            "--engine fast",
-            "--engine exact",
-            "--engine fast --threads 1",
-        ] {
-            let run = folder.tcverify(&format!(
+        for options in words! {"--engine fast | --engine exact | --engine fast --threads 1"} {
+            let report = folder.json(&format!(
                 "check {product} d.npy {options} --sample 700 --seed 4 --json -"
             ));
-            let report = run.expect(0).json();
             digests.push(report["reproduced"]["sample"]["sha256"].clone());
         }
         assert_eq!(digests[0], digests[1], "{product}");
@@ -342,15 +307,12 @@ fn a_bad_lane_is_no_bad_row() {
             tamper(&folder, start, row * 32 + column);
         }
     }
-    let run = folder
-        .tcverify(&format!("check {product} d.npy --json report.json"))
-        .expect(1);
+    let run = folder.differs(&format!("check {product} d.npy --json report.json"));
     let words = "1 of 32 lanes of the instruction (16x8 tiles), lane 7: 64";
     assert!(run.stdout.contains(words), "{}", run.stdout);
-    let report: Value = serde_json::from_slice(&folder.read("report.json")).unwrap();
+    let report: Value = folder.document("report.json");
     let units = &report["outcome"]["comparison"]["units"];
-    assert_eq!(units["counts"][7], 64);
-    assert_eq!(units["counts"][6], 0);
+    holds! {units, "counts.7 = 64 | counts.6 = 0"}
 }
 
 /// The same of RDNA's lanes, which have half a column; of RDNA 3, whose wave nobody said, lanes of one column.
@@ -376,7 +338,7 @@ fn a_bad_lane_of_wmma() {
                 tamper(&folder, start, row * 32 + column);
             }
         }
-        let run = folder.tcverify(&format!("check {product} d.npy")).expect(1);
+        let run = folder.differs(&format!("check {product} d.npy"));
         assert!(run.stdout.contains(words), "{}", run.stdout);
     }
 }

@@ -1,6 +1,6 @@
 //! Scales, integers and C of another format, on the command line.
 
-use crate::support::{Folder, Npy, floats};
+use crate::support::{Folder, Npy, Says, claims, floats, words};
 
 fn bytes(shape: &[usize], codes: &[u8]) -> Npy {
     Npy::new("|u1", shape, codes.to_vec())
@@ -36,18 +36,15 @@ fn scales_multiply() {
         let folder = folder(scales);
         folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[d])));
         for arch in ["b200", "rtx5090"] {
-            let run = folder.tcverify(&format!(
+            let report = folder.json(&format!(
                 "check --arch {arch} {options} {SCALES} d.npy --json -"
             ));
-            let report = run.expect(0).json();
             assert!(report["inputs"]["scale_b"]["payload_sha256"].is_string());
             assert!(report["rule"]["model"]["arithmetic"]["scale"]["block"].is_number());
         }
         // Another scale is another product.
         folder.save("sa.npy", &bytes(&[1, 1], &[scales[0] ^ 8]));
-        folder
-            .tcverify(&format!("check --arch b200 {options} {SCALES} d.npy"))
-            .expect(1);
+        folder.differs(&format!("check --arch b200 {options} {SCALES} d.npy"));
     }
 }
 
@@ -55,14 +52,8 @@ fn scales_multiply() {
 fn the_text_names_the_scales() {
     let folder = folder([0x3c, 0x40]);
     folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[9.0])));
-    let run = folder.tcverify(&format!(
-        "check --arch b200 --dtype e2m1 --scale-dtype ue4m3 {SCALES} d.npy"
-    ));
-    let text = run.expect(0).stdout;
-    assert!(
-        text.contains("e2m1*e2m1, scales ue4m3 per 16 -> fp32"),
-        "{text}"
-    );
+    claims! {folder, "check --arch b200 --dtype e2m1 --scale-dtype ue4m3 {SCALES} d.npy | 0
+    | e2m1*e2m1, scales ue4m3 per 16 -> fp32"}
 }
 
 #[test]
@@ -75,24 +66,10 @@ fn what_scales_need_is_said() {
     };
     refuses(
         &format!("--dtype e2m1 {SCALES}"),
-        &[
-            "several ways",
-            "ue8m0 per 32",
-            "ue4m3 per 16",
-            "--scale-dtype",
-        ],
+        &words! {"several ways | ue8m0 per 32 | ue4m3 per 16 | --scale-dtype"},
     );
-    let run = folder.tcverify(&format!(
-        "replay --arch b200 --dtype fp16 {SCALES} -o d.npy"
-    ));
-    let text = run.expect(2).stderr;
-    for words in [
-        "fp16*fp16 with scales",
-        "tcgen05-mxf4 ",
-        "scales ue8m0 per 32",
-    ] {
-        assert!(text.contains(words), "{text}");
-    }
+    claims! {folder, r"replay --arch b200 --dtype fp16 {SCALES} -o d.npy | 2 | fp16*fp16 with scales
+    | tcgen05-mxf4\_ | scales ue8m0 per 32"}
     refuses(
         "--dtype e2m1 --scale-dtype ue4m3 a.npy b.npy",
         &["--scale-dtype", "--scale-a"],
@@ -109,7 +86,7 @@ fn one_scale_file_alone_is_a_mistake_of_usage() {
     let run = folder([127, 127])
         .tcverify("replay --arch b200 --dtype e4m3 --scale-a sa.npy a.npy b.npy -o d.npy");
     let run = run.expect(2);
-    assert!(run.stderr.contains("--scale-b"), "{}", run.stderr);
+    run.stderr.says("--scale-b");
 }
 
 #[test]
@@ -122,9 +99,7 @@ fn transposed_operands_have_transposed_scales() {
     let d = [32.0, 64.0, 128.0, 64.0, 128.0, 256.0];
     folder.save("d.npy", &Npy::new("<f4", &[2, 3], floats(&d)));
     let check = "check --arch rtx5090 --dtype e4m3 --transpose-b";
-    folder
-        .tcverify(&format!("{check} {SCALES} d.npy"))
-        .expect(0);
+    folder.passes(&format!("{check} {SCALES} d.npy"));
 }
 
 #[test]
@@ -152,12 +127,11 @@ fn integers_of_any_width_are_numbers() {
     };
     check("", 0);
     let text = check("--instruction mma-satfinite", 1);
-    assert!(text.contains("2147483647"), "{text}");
+    text.says("2147483647");
 
     folder.save("a.npy", &Npy::new("<i8", &[1, 2], long(&[-129, 3])));
-    folder
-        .tcverify("replay --arch a100 --dtype int8 a.npy b.npy -o e.npy")
-        .refuses(&["a.npy", "[0, 0]", "-129", "-128 to 127"]);
+    claims! {folder, "replay --arch a100 --dtype int8 a.npy b.npy -o e.npy | refused | a.npy | [0, 0] | -129
+    | -128 to 127"}
 }
 
 #[test]
@@ -166,10 +140,8 @@ fn integers_written_are_read_back() {
     folder.save("a.npy", &Npy::new("|u1", &[1, 1], vec![200]));
     folder.save("b.npy", &Npy::new("|u1", &[1, 1], vec![200]));
     let options = "--arch h100 --dtype uint8 a.npy b.npy";
-    folder
-        .tcverify(&format!("replay {options} -o d.npy"))
-        .expect(0);
-    folder.tcverify(&format!("check {options} d.npy")).expect(0);
+    folder.passes(&format!("replay {options} -o d.npy"));
+    folder.passes(&format!("check {options} d.npy"));
 }
 
 #[test]
@@ -186,17 +158,12 @@ fn c_and_d_of_two_formats() {
     folder.save("c.npy", &Npy::new("<f4", &[1, 1], floats(&[1.0])));
     folder.save("d.npy", &Npy::new("<f2", &[1, 1], half(&[0x4001])));
     let check = "check --arch gpgpu-sim --dtype fp16 --acc f16";
-    folder
-        .tcverify(&format!(
-            "{check} --c-dtype f32 --c c.npy a.npy b.npy d.npy"
-        ))
-        .expect(0);
+    claims! {folder, "{check} --c-dtype f32 --c c.npy a.npy b.npy d.npy | 0"}
 
     folder.save("a.npy", &Npy::new("<f2", &[1, 17], half(&[0x3c00; 17])));
     folder.save("b.npy", &Npy::new("<f2", &[17, 1], half(&[0x3c00; 17])));
-    folder
-        .tcverify(&format!("{check} --c-dtype f32 a.npy b.npy d.npy"))
-        .refuses(&["K=17 needs chaining", "takes 16 k", "cannot feed its C"]);
+    claims! {folder, "{check} --c-dtype f32 a.npy b.npy d.npy | refused | K=17 needs chaining | takes 16 k
+    | cannot feed its C"}
 }
 
 /// No published result of a V100 has C and D of two formats: an FP16 C starts sums of FP32 as the number it is, and an
@@ -244,7 +211,7 @@ fn volta_with_c_and_d_of_two_formats() {
         .refuses(&["c", "fp16 cannot represent"]);
     let mixed = check("--arch volta --acc f16 --c-dtype f32 --c odd.npy a.npy b.npy d16.npy");
     let mixed = mixed.expect(2).stderr;
-    assert!(mixed.contains("fp16 accumulation and C of fp32"), "{mixed}");
+    mixed.says("fp16 accumulation and C of fp32");
 }
 
 /// Checkpoints store scales without a sign as E4M3: the same numbers are read, and a negative one is none of them.
@@ -252,9 +219,7 @@ fn volta_with_c_and_d_of_two_formats() {
 fn scales_without_a_sign_may_be_stored_as_e4m3() {
     let folder = Folder::new();
     let generate = |what: &str| {
-        folder
-            .tcverify(&format!("generate generate:{what} --quiet"))
-            .expect(0);
+        folder.passes(&format!("generate generate:{what} --quiet"));
     };
     generate("1:normal:16x64 --dtype e2m1 --role a -o a.npy");
     generate("2:normal:64x8 --dtype e2m1 --role b -o b.npy");
@@ -262,18 +227,16 @@ fn scales_without_a_sign_may_be_stored_as_e4m3() {
     generate("4:normal:4x8 --dtype ue4m3 --role scale-b -o sb.npy");
     let format = "--arch b200 --dtype e2m1 --scale-dtype ue4m3 --scale-b sb.npy";
     let replay = format!("replay {format} --scale-a sa.npy a.npy b.npy -q -o d.npy");
-    folder.tcverify(&replay).expect(0);
+    folder.passes(&replay);
     let mut scales = folder.read("sa.npy");
     let start = scales.len() - 16 * 4;
     let check = format!("check {format} --scale-a sa.bin#16x4:e4m3 a.npy b.npy d.npy");
     folder.write("sa.bin", &scales[start..]);
-    let run = folder.tcverify(&check).expect(0);
-    assert!(run.stdout.starts_with("IDENTICAL"), "{}", run.stdout);
+    claims! {folder, "{check} | 0 | ^IDENTICAL"}
     scales[start + 5] = 0xb8;
     folder.write("sa.bin", &scales[start..]);
-    let run = folder.tcverify(&check).expect(2);
-    run.mentions(&["[1, 1] is -1", "ue4m3 cannot represent"]);
+    claims! {folder, "{check} | 2 | [1, 1] is -1 | ue4m3 cannot represent"}
     scales[start + 5] = 0x7e;
     folder.write("sa.bin", &scales[start..]);
-    folder.tcverify(&check).expect(1);
+    folder.differs(&check);
 }

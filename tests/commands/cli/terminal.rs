@@ -1,6 +1,6 @@
 //! What a person sees in a terminal: its columns, one line, colours.
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Npy, Says, claims, floats, halves, holds};
 
 /// 64 x 48 ones in a column times a row; one element of D is another number.
 fn folder() -> Folder {
@@ -35,7 +35,7 @@ fn stays_whole(line: &str) -> bool {
 #[test]
 fn no_sentence_is_wider_than_the_terminal() {
     let folder = folder();
-    let whole = folder.tcverify(&format!("{CHECK} d.npy")).expect(1).stdout;
+    let whole = folder.differs(&format!("{CHECK} d.npy")).stdout;
     let words = |text: &str| -> Vec<String> {
         let words = text
             .split_whitespace()
@@ -66,7 +66,7 @@ fn no_sentence_is_wider_than_the_terminal() {
         Some("            hardware")
     );
     assert_eq!(whole.lines().filter(|line| line.contains("##")).count(), 2);
-    assert!(whole.contains("evidence  captured: reproduces results captured on real hardware\n"));
+    whole.says("evidence  captured: reproduces results captured on real hardware\n");
     // No width is none.
     for columns in ["0", "", "many"] {
         assert_eq!(
@@ -119,17 +119,10 @@ fn brief_is_one_line() {
     );
     // A part says that it is one.
     let part = brief("good.npy --rows 0..8", 0);
-    assert!(
-        part.starts_with("IDENTICAL IN PART, 12.5 % of D compared  "),
-        "{part}"
-    );
+    part.begins("IDENTICAL IN PART, 12.5 % of D compared  ");
     // Another report takes the place of the line, as of the text.
-    let run = folder.tcverify(&format!("{CHECK} --brief --json - good.npy"));
-    assert_eq!(run.expect(0).json()["verdict"], "identical");
-    folder
-        .tcverify(&format!("{CHECK} --brief --quiet good.npy"))
-        .expect(2)
-        .mentions(&["--quiet"]);
+    holds! {folder.json(&format!("{CHECK} --brief --json - good.npy")), "verdict = identical"}
+    claims! {folder, "{CHECK} --brief --quiet good.npy | 2 | --quiet"}
 }
 
 #[test]
@@ -150,14 +143,12 @@ fn colours_as_they_are_wanted() {
     assert!(coloured("--color always", None));
     assert!(coloured("--color=always", Some(("NO_COLOR", "1"))));
     assert!(!coloured("--color never", Some(("CLICOLOR_FORCE", "1"))));
-    folder
-        .tcverify(&format!("{CHECK} good.npy --color some"))
-        .expect(2)
-        .mentions(&["always", "never"]);
+    claims! {folder, "{CHECK} good.npy --color some | 2 | always | never"}
     // What is wrong with the words themselves, too.
     let wrong = |colour: &str| {
-        let run = folder.tcverify(&format!("check --color {colour} --wrong"));
-        run.expect(2).stderr.contains("\u{1b}[")
+        folder
+            .stderr(&format!("check --color {colour} --wrong"))
+            .contains("\u{1b}[")
     };
     assert!(wrong("always") && !wrong("never"));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Npy, Run, floats, halves, le32, sha256};
+use crate::support::{Folder, Npy, Run, claims, floats, halves, le32, sha256, words};
 
 /// 1, and 1 with just the highest of the bits that TF32 lacks, and with the lowest.
 const A: [u32; 3] = [0x3f80_0000, 0x3f80_1000, 0x3f80_0001];
@@ -58,23 +58,14 @@ fn the_text_says_it_too() {
     let folder = folder(&Npy::new("<f4", &[3, 1], le32(&A)));
     replay(&folder, "").expect(0);
     let check = "check --arch ampere --dtype tf32 a.npy b.npy d.npy";
-    let text = folder.tcverify(check).expect(0).stdout;
-    assert!(
-        text.contains("2 elements of A had more bits than TF32"),
-        "{text}"
-    );
-    assert!(!text.contains("elements of B"), "{text}");
+    claims! {folder, "{check} | 0 | 2 elements of A had more bits than TF32 | !elements of B"}
 }
 
 #[test]
 fn exactness_can_be_demanded() {
     let low = folder(&Npy::new("<f4", &[3, 1], le32(&A)));
-    replay(&low, "--tf32-input exact").refuses(&[
-        "a.npy",
-        "2 of 3 elements",
-        "[1, 0]",
-        "0x3f801000",
-    ]);
+    replay(&low, "--tf32-input exact")
+        .refuses(&words! {"a.npy | 2 of 3 elements | [1, 0] | 0x3f801000"});
     let clean = folder(&Npy::new("<f4", &[1, 1], floats(&[1.5])));
     replay(&clean, "--tf32-input exact").expect(0);
 }

@@ -1,6 +1,6 @@
 //! Words that are no command line, and those that ask for help.
 
-use crate::support::{Folder, Npy, halves};
+use crate::support::{Folder, Npy, Says, halves, rows, words};
 
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -13,80 +13,53 @@ fn folder() -> Folder {
 
 #[test]
 fn mistakes_of_usage_exit_with_2() {
-    for (arguments, word) in [
-        ("", "Usage"),
-        ("verify", "'check' judges a D"),
-        ("nonsense", "unrecognized subcommand"),
-        ("check", "<A.npy>"),
-        ("check a.npy b.npy d.npy", "--arch (or --model) is missing"),
-        ("check --arch h100 --dtype fp16 a.npy b.npy", "--d-digest"),
-        (
-            "check --arch h100 --dtype fp16 a b d e",
-            "unexpected argument",
-        ),
-        ("check --arch h100 --dtype fp17 a b d", "fp16"),
-        (
-            "check --arch h100 --dtype fp16 --dtype-b x a b d",
-            "--dtype-b",
-        ),
-        ("check --arch h100 --dtype fp16 --acc f12 a b d", "f16"),
-        (
-            "check --arch h100 --dtype fp16 --d-dtype tf32 a b d",
-            "bf16",
-        ),
-        ("check --arch h100 --dtype fp16 --nan some a b d", "any"),
-        ("check --arch h100 --dtype fp16 --zero some a b d", "any"),
-        (
-            "check --arch h100 --dtype tf32 --tf32-input up a b d",
-            "nearest",
-        ),
-        (
-            "check --arch h100 --dtype fp16 --max-mismatches x a b d",
-            "--max-mismatches",
-        ),
-        (
-            "check --arch h100 --dtype fp16 --max-mismatches -1 a b d",
-            "-1",
-        ),
-        ("check --arch h100 --dtype fp16 --wrong a b d", "--wrong"),
-        (
-            "check --arch h100 --dtype fp16 --dtype fp16 a b d",
-            "--dtype",
-        ),
-        ("check --threads many", "--threads"),
-        ("check --threads 1000000000", "--threads"),
-        ("check --threads -1", "-1"),
-        ("replay --arch h100 --dtype fp16 a.npy b.npy", "--output"),
-        ("digest", "X.npy"),
-        ("digest --dtype int9 d.npy", "int9"),
-        ("archs h100 h200", "unexpected argument"),
-        ("completions", "<SHELL>"),
-        ("completions csh", "bash"),
-    ] {
-        let run = folder().tcverify(arguments).expect(2);
+    let refused = |arguments: &str, word: &str| {
+        let run = folder().fails(arguments);
         assert_eq!(run.stdout, "", "{arguments}");
         run.mentions(&[word]);
+    };
+    refused("", "Usage");
+    for [arguments, word] in rows! {"
+        verify | 'check' judges a D
+        nonsense | unrecognized subcommand
+        check | <A.npy>
+        check a.npy b.npy d.npy | --arch (or --model) is missing
+        check --arch h100 --dtype fp16 a.npy b.npy | --d-digest
+        check --arch h100 --dtype fp16 a b d e | unexpected argument
+        check --arch h100 --dtype fp17 a b d | fp16
+        check --arch h100 --dtype fp16 --dtype-b x a b d | --dtype-b
+        check --arch h100 --dtype fp16 --acc f12 a b d | f16
+        check --arch h100 --dtype fp16 --d-dtype tf32 a b d | bf16
+        check --arch h100 --dtype fp16 --nan some a b d | any
+        check --arch h100 --dtype fp16 --zero some a b d | any
+        check --arch h100 --dtype tf32 --tf32-input up a b d | nearest
+        check --arch h100 --dtype fp16 --max-mismatches x a b d | --max-mismatches
+        check --arch h100 --dtype fp16 --max-mismatches -1 a b d | -1
+        check --arch h100 --dtype fp16 --wrong a b d | --wrong
+        check --arch h100 --dtype fp16 --dtype fp16 a b d | --dtype
+        check --threads many | --threads
+        check --threads 1000000000 | --threads
+        check --threads -1 | -1
+        replay --arch h100 --dtype fp16 a.npy b.npy | --output
+        digest | X.npy
+        digest --dtype int9 d.npy | int9
+        archs h100 h200 | unexpected argument
+        completions | <SHELL>
+        completions csh | bash
+    "}
+    {
+        refused(arguments, word);
     }
 }
 
 #[test]
 fn help_exits_with_0() {
-    for arguments in [
-        "--help",
-        "-h",
-        "help",
-        "help check",
-        "help -h",
-        "help check -h",
-        "help --help",
-        "check --help",
-        "check -h",
-        "replay --help",
-        "digest --help",
-        "archs --help",
-        "completions --help",
-    ] {
-        let run = folder().tcverify(arguments).expect(0);
+    for arguments in words! {"
+        --help | -h | help | help check | help -h | help check -h | help --help | check --help | check -h
+        | replay --help | digest --help | archs --help | completions --help
+    "}
+    {
+        let run = folder().passes(arguments);
         assert!(run.stdout.contains("Usage: tcverify"), "{arguments}");
         assert_eq!(run.stderr, "", "{arguments}");
     }
@@ -116,15 +89,8 @@ fn short_help_fits_a_screen() {
         names.filter(|name| name != "help").collect()
     };
     let mut open: Vec<Vec<String>> = vec![vec![]];
-    for verb in [
-        "check",
-        "identify",
-        "explain",
-        "replay",
-        "commit",
-        "audit open",
-        "audit verify",
-    ] {
+    for verb in words! {"check | identify | explain | replay | commit | audit open | audit verify"}
+    {
         let words = verb.split(' ').chain(["--op", "gelu"]);
         open.push(words.map(str::to_owned).collect());
     }
@@ -159,23 +125,21 @@ fn short_help_fits_a_screen() {
     }
     assert!(seen > 55, "{seen}");
     let first = help(&["check"]);
-    for option in [
+    first.says_all([
         "--arch",
         "--dtype",
         "--c ",
         "--transpose-b",
         "--schedule",
         "--json",
-    ] {
-        assert!(first.contains(option), "{option}: {first}");
-    }
-    assert!(!first.contains("--ttnn"), "{first}");
+    ]);
+    first.lacks("--ttnn");
 }
 
 /// Groups of options: what the command is about first, what few need last.
 #[test]
 fn rare_groups_stand_last() {
-    let help = folder().tcverify("check --help").expect(0).stdout;
+    let help = folder().stdout("check --help");
     let places = [
         "Options:",
         "Operands:",
@@ -192,34 +156,21 @@ fn rare_groups_stand_last() {
 
 #[test]
 fn help_names_every_option_and_the_exit_codes() {
-    let help = folder().tcverify("check --help").expect(0).stdout;
-    for option in [
-        "--arch",
-        "--dtype",
-        "--dtype-b",
-        "--instruction",
-        "--acc",
-        "--c",
-        "--transpose-a",
-        "--transpose-b",
-        "--tf32-input",
-        "--d-dtype",
-        "--d-digest",
-        "--nan",
-        "--zero",
-        "--max-mismatches",
-        "--quiet",
-        "--json",
-        "--threads",
-    ] {
+    let help = folder().stdout("check --help");
+    for option in words! {"
+        --arch | --dtype | --dtype-b | --instruction | --acc | --c | --transpose-a | --transpose-b
+        | --tf32-input | --d-dtype | --d-digest | --nan | --zero | --max-mismatches | --quiet | --json
+        | --threads
+    "}
+    {
         assert!(help.contains(&format!("{option} ")) || help.contains(&format!("{option}\n")));
     }
-    assert!(help.contains("Exit codes: 0 identical, 1 different, 2 anything else."));
+    help.says("Exit codes: 0 identical, 1 different, 2 anything else.");
 }
 
 #[test]
 fn the_version() {
-    let run = folder().tcverify("--version").expect(0);
+    let run = folder().passes("--version");
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(run.stdout, format!("tcverify {version}\n"));
 }
@@ -227,7 +178,7 @@ fn the_version() {
 #[test]
 fn completions_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let run = folder().tcverify(&format!("completions {shell}")).expect(0);
+        let run = folder().passes(&format!("completions {shell}"));
         assert!(run.stdout.contains("tcverify"), "{shell}");
         assert!(run.stdout.contains("max-mismatches"), "{shell}");
         assert_eq!(run.stderr, "");
@@ -238,10 +189,7 @@ fn completions_for_every_shell() {
 #[test]
 fn values_are_completed() {
     let folder = folder();
-    folder.write(
-        "script",
-        folder.tcverify("completions bash").expect(0).stdout,
-    );
+    folder.write("script", folder.stdout("completions bash"));
     for (words, expected) in [
         ("check --arch hop", &["hopper"][..]),
         ("check --arch rtx407", &["rtx4070", "rtx4070ti"]),
@@ -274,7 +222,7 @@ fn values_are_completed() {
 #[test]
 fn bash_takes_its_completions() {
     let folder = folder();
-    let script = folder.tcverify("completions bash").expect(0).stdout;
+    let script = folder.stdout("completions bash");
     folder.write("script", script);
     let mut bash = std::process::Command::new("bash");
     bash.args(["-n", "script"]).current_dir(folder.path("."));
@@ -291,7 +239,7 @@ fn an_option_may_stand_anywhere() {
         "--threads 1 check --arch h100 --dtype fp16 a.npy b.npy d.npy",
         "check a.npy --arch=h100 b.npy --dtype=fp16 d.npy --threads=2",
     ] {
-        folder.tcverify(arguments).expect(0);
+        folder.passes(arguments);
     }
 }
 
@@ -309,17 +257,15 @@ fn rare_settings() {
         run
     };
     replay("--set residue=last --set instruction_k=8").expect(0);
-    for (words, said) in [
-        ("--set residu=last", "did you mean residue?"),
-        ("--set colour=red", "there are residue"),
-        (
-            "--set residue=middle",
-            "--set residue: unknown variant `middle`",
-        ),
-        ("--set workers=many", "--set workers: invalid type"),
-        ("--set residue=last --set residue=first", "given twice"),
-        ("--set residue", "--set residue"),
-    ] {
+    for [words, said] in rows! {"
+        --set residu=last | did you mean residue?
+        --set colour=red | there are residue
+        --set residue=middle | --set residue: unknown variant `middle`
+        --set workers=many | --set workers: invalid type
+        --set residue=last --set residue=first | given twice
+        --set residue | --set residue
+    "}
+    {
         replay(words).refuses(&[said]);
     }
     for (option, field) in [
@@ -327,13 +273,10 @@ fn rare_settings() {
         ("--in0-block-w=2", "in0_block_w"),
     ] {
         let error = replay(option).expect(2).stderr;
-        assert!(
-            error.contains(&format!("as --set {field}=VALUE")),
-            "{error}"
-        );
+        error.says(&format!("as --set {field}=VALUE"));
     }
     // Every one is a field, in help and without an option of its own.
-    let help = folder.tcverify("check --help").expect(0).stdout;
+    let help = folder.stdout("check --help");
     for name in tcverify::check::SET {
         assert!(help.contains(&format!("- {name}")), "{name}");
         let option = format!("--{} ", name.replace('_', "-"));
@@ -363,7 +306,7 @@ fn a_rare_setting_beside_a_path_of_bytes() {
 /// As many as a person can look through.
 #[test]
 fn options_of_a_check() {
-    let help = Folder::new().tcverify("check --help").expect(0).stdout;
+    let help = Folder::new().stdout("check --help");
     let names = |line: &str| {
         let line = line.trim_start();
         let line = line.split_once(", ").map_or(

@@ -1,6 +1,6 @@
 //! Identical, different, and what the text says of either.
 
-use crate::support::{Folder, Npy, Run, fixture, floats, halves};
+use crate::support::{Folder, Members, Npy, Run, Says, fixture, floats, halves};
 
 fn check_fixture(name: &str, arch: &str, rest: &str) -> Run {
     let at = fixture(name);
@@ -34,7 +34,7 @@ fn every_worked_example_is_identical() {
 #[test]
 fn another_generation_is_different() {
     let run = check_fixture("ampere-mma-fp16-f32", "volta", "--dtype fp16").expect(1);
-    assert!(run.stdout.starts_with("DIFFERENT  "), "{run:?}");
+    run.begins("DIFFERENT  ");
     assert_eq!(run.stderr, "");
 }
 
@@ -69,8 +69,8 @@ fn one_of_four_differs() -> Folder {
 #[test]
 fn the_text_says_what_differs_and_where() {
     let folder = one_of_four_differs();
-    let run = folder.tcverify("check --arch ampere --dtype fp16 a.npy b.npy d.npy");
-    let text = run.expect(1).stdout;
+    let run = folder.differs("check --arch ampere --dtype fp16 a.npy b.npy d.npy");
+    let text = run.stdout;
     for line in [
         "DIFFERENT  1 of 4 elements of D differ (25 %)",
         "  model     ampere mma, fp16*fp16 -> fp32",
@@ -99,20 +99,18 @@ fn the_text_says_what_differs_and_where() {
 fn the_text_has_the_digest_of_d() {
     let folder = one_of_four_differs();
     let digest = |file: &str| {
-        let run = folder.tcverify(&format!("digest --json {file}")).expect(0);
+        let run = folder.passes(&format!("digest --json {file}"));
         let digest: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-        digest[0]["payload_sha256"].as_str().unwrap().to_owned()
+        digest[0].string("payload_sha256").to_owned()
     };
     let check = "check --arch ampere --dtype fp16 a.npy b.npy";
-    folder
-        .tcverify("replay --arch ampere --dtype fp16 a.npy b.npy -o own.npy")
-        .expect(0);
+    folder.passes("replay --arch ampere --dtype fp16 a.npy b.npy -o own.npy");
     let (own, given) = (digest("own.npy"), digest("d.npy"));
     assert_ne!(own, given);
-    let same = folder.tcverify(&format!("{check} own.npy")).expect(0);
+    let same = folder.passes(&format!("{check} own.npy"));
     let line = format!("  sha256    {own}  reproduced D (= D given)\n");
     assert!(same.stdout.contains(&line), "{}", same.stdout);
-    let other = folder.tcverify(&format!("{check} d.npy")).expect(1);
+    let other = folder.differs(&format!("{check} d.npy"));
     let line = format!("  sha256    {own}  reproduced D\n            {given}  D given\n");
     assert!(other.stdout.contains(&line), "{}", other.stdout);
 }
@@ -124,7 +122,7 @@ fn refuted_hypotheses_are_listed_on_request() {
     let noise = Npy::new("<f4", &[4, 1], floats(&[7.1, -3.3, 0.7, 9.9]));
     folder.save("noise.npy", &noise);
     let check = "check --arch ampere --dtype fp16 a.npy b.npy noise.npy";
-    let short = folder.tcverify(check).expect(1);
+    let short = folder.differs(check);
     let line = |text: &str| {
         text.lines()
             .find(|l| l.starts_with("  no cause"))
@@ -132,22 +130,11 @@ fn refuted_hypotheses_are_listed_on_request() {
             .to_owned()
     };
     let counted = line(&short.stdout);
-    assert!(
-        counted.contains("hypotheses tried gives this D"),
-        "{counted}"
-    );
+    counted.says("hypotheses tried gives this D");
     assert!(counted.ends_with("(--verbose lists them)"), "{counted}");
     assert!(counted.len() < 100, "{counted}");
-    let all = line(
-        &folder
-            .tcverify(&format!("{check} --verbose"))
-            .expect(1)
-            .stdout,
-    );
-    assert!(
-        all.contains("none of the hypotheses tried gives this D: "),
-        "{all}"
-    );
+    let all = line(&folder.differs(&format!("{check} --verbose")).stdout);
+    all.says("none of the hypotheses tried gives this D: ");
     assert!(all.len() > 2 * counted.len(), "{all}");
 }
 
@@ -155,18 +142,15 @@ fn refuted_hypotheses_are_listed_on_request() {
 #[test]
 fn an_integer_file_of_codes_is_named() {
     let folder = one_of_four_differs();
-    folder
-        .tcverify("replay --arch ampere --dtype fp16 a.npy b.npy -o own.npy")
-        .expect(0);
+    folder.passes("replay --arch ampere --dtype fp16 a.npy b.npy -o own.npy");
     let own = folder.read("own.npy");
     let at = own.windows(3).position(|bytes| bytes == b"<f4").unwrap();
     for (descr, named) in [("<i4", true), ("<u4", false)] {
         let mut file = own.clone();
         file[at..at + 3].copy_from_slice(descr.as_bytes());
         folder.write("i.npy", &file);
-        let run = folder
-            .tcverify("check --arch ampere --dtype fp16 --d-dtype fp32 a.npy b.npy i.npy")
-            .expect(0);
+        let run =
+            folder.passes("check --arch ampere --dtype fp16 --d-dtype fp32 a.npy b.npy i.npy");
         let said = "D is an int32 file; its words were read as FP32 codes";
         assert_eq!(run.stdout.contains(said), named, "{descr}: {}", run.stdout);
     }
@@ -177,10 +161,10 @@ fn every_label_of_the_text_is_apart_from_what_follows() {
     let folder = one_of_four_differs();
     let digest = "0".repeat(64);
     for rest in ["d.npy".to_owned(), format!("--d-digest {digest}")] {
-        let run = folder.tcverify(&format!(
+        let run = folder.differs(&format!(
             "check --arch ampere --dtype fp16 a.npy b.npy {rest}"
         ));
-        for line in run.expect(1).stdout.lines() {
+        for line in run.stdout.lines() {
             let words = line.split_whitespace();
             let widest = words.filter(|word| word.len() > 64).count();
             assert_eq!(widest, 0, "a digest runs into its label: {line}");

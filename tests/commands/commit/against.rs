@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{MODEL, commit, committed, different, edit, tampered};
-use crate::support::{Folder, Npy, Run, floats, halves, sha256};
+use crate::support::{Folder, Members, Npy, Run, Says, claims, floats, halves, holds, sha256};
 use tcverify::commit::{Along, Lines};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
@@ -31,8 +31,7 @@ fn a_commitment_says_what_it_commits_to() {
         found["inputs"],
         json!({"a": input("a", [10, 3], "rows"), "b": input("b", [3, 2], "columns"), "c": null})
     );
-    assert_eq!(found["d"]["block_rows"], 3);
-    assert_eq!(found["d"]["shape"], json!([10, 2]));
+    holds! {found, "d.block_rows = 3 | d.shape = [10, 2]"}
     assert_eq!(found.get("schedule"), None);
     let report = folder.tcverify(&format!("check {MODEL} a.npy b.npy d.npy --json -"));
     let report = report.expect(0).json();
@@ -70,7 +69,7 @@ fn what_was_committed_is_judged_and_recorded() {
     let report = check(&folder, "a.npy b.npy d.npy --json -")
         .expect(0)
         .json();
-    let commitment: serde_json::Value = serde_json::from_slice(&folder.read("c.json")).unwrap();
+    let commitment: serde_json::Value = folder.document("c.json");
     assert_eq!(
         report["commitment"],
         json!({
@@ -87,8 +86,12 @@ fn what_was_committed_is_judged_and_recorded() {
         sha256(folder.read("c.json"))
     );
     assert!(text.contains(&line), "{text}");
-    let without = folder.tcverify(&format!("check {MODEL} a.npy b.npy d.npy --json -"));
-    assert_eq!(without.expect(0).json().get("commitment"), None);
+    assert_eq!(
+        folder
+            .json(&format!("check {MODEL} a.npy b.npy d.npy --json -"))
+            .get("commitment"),
+        None
+    );
     check(&folder, "a.npy b.npy d.npy --rows 2..5").expect(0);
 }
 
@@ -99,7 +102,7 @@ fn a_committed_d_can_still_be_wrong() {
     folder.write("d.npy", tampered(&folder));
     commit(&folder, "a.npy b.npy d.npy -o c.json").expect(0);
     let run = check(&folder, "a.npy b.npy d.npy").expect(1);
-    assert!(run.stdout.starts_with("DIFFERENT"), "{run:?}");
+    run.begins("DIFFERENT");
 }
 
 #[test]
@@ -140,9 +143,7 @@ fn a_transposition_is_part_of_the_product() {
         "s.npy",
         &Npy::new("<f2", &[2, 2], halves(&[1.0, 2.0, 2.0, 5.0])),
     );
-    folder
-        .tcverify(&format!("replay {MODEL} s.npy s.npy -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {MODEL} s.npy s.npy -o d.npy"));
     commit(&folder, "s.npy s.npy d.npy -o c.json").expect(0);
     check(&folder, "s.npy s.npy d.npy").expect(0);
     different(
@@ -161,11 +162,8 @@ fn scales_and_rounded_results_are_committed_to() {
     let model =
         "--arch b200 --instruction tcgen05-mxf8f6f4 --dtype e4m3 --scale-dtype ue8m0 a.npy b.npy";
     let scales = "--scale-a s.npy --scale-b t.npy --d-dtype bf16";
-    folder
-        .tcverify(&format!("replay {model} {scales} -o d.npy"))
-        .expect(0);
-    let run = folder.tcverify(&format!("commit {model} {scales} d.npy -o c.json"));
-    run.expect(0);
+    folder.passes(&format!("replay {model} {scales} -o d.npy"));
+    folder.passes(&format!("commit {model} {scales} d.npy -o c.json"));
     let check = |scales: &str| {
         let run = format!("check {model} {scales} d.npy --d-dtype bf16 --against c.json");
         folder.tcverify(&run)
@@ -192,7 +190,7 @@ fn the_scale_of_results_is_committed_to() {
     with("commit", scale, "d.npy -o c.json").expect(0);
     let check = |scale: &str| with("check", scale, "d.npy --against c.json");
     let report = check(scale).expect(0);
-    assert!(report.stdout.contains("scale of D 1000000"));
+    report.says("scale of D 1000000");
     with("check", "--scale-result 2000000", "d.npy").expect(0);
     different(check("--scale-result 2000000"), &["as the result's scale"]);
     different(check(""), &["no scale of the result"]);
@@ -202,12 +200,8 @@ fn the_scale_of_results_is_committed_to() {
 fn options_that_do_not_go_together() {
     let folder = committed();
     let digest = sha256("");
-    folder
-        .tcverify(&format!(
-            "check {MODEL} --against c.json a.npy b.npy --d-digest {digest}"
-        ))
-        .expect(2)
-        .mentions(&["--d-digest", "--against"]);
+    claims! {folder, "check {MODEL} --against c.json a.npy b.npy --d-digest {digest} | 2 | --d-digest
+    | --against"}
     commit(&folder, "a.npy b.npy")
         .expect(2)
         .mentions(&["<D.npy>"]);
@@ -267,15 +261,15 @@ fn reports_name_the_commitment_and_commitments_the_schedule() {
         "a.npy b.npy d.npy --html r.html --junit r.xml --markdown r.md",
     )
     .expect(0);
-    let commitment: Value = serde_json::from_slice(&folder.read("c.json")).unwrap();
-    let root = commitment["d"]["root"].as_str().unwrap();
+    let commitment: Value = folder.document("c.json");
+    let root = commitment["d"].string("root");
     for name in ["r.html", "r.xml", "r.md"] {
-        let text = String::from_utf8(folder.read(name)).unwrap();
+        let text = folder.text(name);
         assert!(text.contains(root), "{name}");
     }
     let tiles = "--schedule cutlass-sm80 --alpha 1";
     commit(&folder, &format!("{tiles} a.npy b.npy d.npy -o s.json")).expect(0);
-    let scheduled: Value = serde_json::from_slice(&folder.read("s.json")).unwrap();
+    let scheduled: Value = folder.document("s.json");
     assert_eq!(scheduled["schedule"]["alpha"], "3f800000");
     let against = |options: &str| {
         folder.tcverify(&format!(
@@ -289,6 +283,6 @@ fn reports_name_the_commitment_and_commitments_the_schedule() {
         "--schedule cutlass-sm80 --alpha 2",
     ] {
         let run = against(other).expect(1);
-        assert!(run.stderr.contains("the schedule is"), "{}", run.stderr);
+        run.stderr.says("the schedule is");
     }
 }

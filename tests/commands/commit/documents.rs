@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tcverify::commit::{Commitment, Proof};
 
 use super::{MODEL, committed, edit};
-use crate::support::Folder;
+use crate::support::{Folder, claims, listed, rows, set};
 
 #[track_caller]
 fn malformed(folder: &Folder, words: &[&str]) {
@@ -20,9 +20,7 @@ fn malformed(folder: &Folder, words: &[&str]) {
 
 fn with_proof() -> Folder {
     let folder = committed();
-    folder
-        .tcverify("commit prove --commitment c.json --blocks 1 d.npy -o good.json")
-        .expect(0);
+    folder.passes("commit prove --commitment c.json --blocks 1 d.npy -o good.json");
     folder
 }
 
@@ -75,23 +73,16 @@ fn files_that_are_no_commitment() {
         &|d| d["d"]["root"] = json!("AA".repeat(32)),
         &["64 lower-case hexadecimal"],
     );
-    changed(
-        &|d| d["d"]["block_rows"] = json!(0),
-        &["a block must have at least one row"],
-    );
-    changed(
-        &|d| d["d"]["block_rows"] = json!(-1),
-        &["is not a commitment"],
-    );
-    changed(
-        &|d| d["d"]["block_rows"] = json!(1.5),
-        &["is not a commitment"],
-    );
-    changed(&|d| d["d"]["format"] = json!("fp17"), &["unknown variant"]);
-    changed(
-        &|d| d["d"]["shape"] = json!([2, 10]),
-        &["its D is [2, 10], but its product gives [10, 2]"],
-    );
+    for [at, value, said_all] in rows! {r#"
+        d.block_rows | 0 | a block must have at least one row
+        d.block_rows | -1 | is not a commitment
+        d.block_rows | 1.5 | is not a commitment
+        d.format | "fp17" | unknown variant
+        d.shape | [2, 10] | its D is [2, 10], but its product gives [10, 2]
+    "#}
+    {
+        changed(&|document| set(document, at, value), &listed(said_all));
+    }
     let huge = u64::MAX >> 1;
     changed(
         &|d| {
@@ -113,13 +104,11 @@ fn files_that_are_no_commitment() {
         });
         malformed(&folder, &["missing field", field]);
     }
-    let twice = String::from_utf8(folder.read("c.json")).unwrap();
+    let twice = folder.text("c.json");
     folder.write("x.json", twice.replacen('{', "{\"schema\": \"\",", 1));
     malformed(&folder, &["duplicate field `schema`"]);
     let verify = "commit verify --commitment missing.json good.json";
-    folder
-        .tcverify(verify)
-        .refuses(&["missing.json", "cannot be opened"]);
+    claims! {folder, "{verify} | refused | missing.json | cannot be opened"}
 }
 
 /// A byte that is another makes it no commitment, or another one; a proof does not survive it.

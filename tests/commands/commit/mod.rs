@@ -7,7 +7,7 @@ mod tree;
 
 use std::sync::LazyLock;
 
-use crate::support::{Folder, Npy, Run, floats, halves};
+use crate::support::{Folder, Npy, Run, Says, floats, halves};
 use serde_json::Value;
 
 /// Computed by `scripts/commitment_vectors.py`.
@@ -27,9 +27,7 @@ fn committed() -> Folder {
         "b.npy",
         &Npy::new("<f2", &[3, 2], halves(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])),
     );
-    folder
-        .tcverify(&format!("replay {MODEL} a.npy b.npy -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {MODEL} a.npy b.npy -o d.npy"));
     commit(&folder, "a.npy b.npy d.npy --block-rows 3 -o c.json").expect(0);
     folder
 }
@@ -52,14 +50,14 @@ fn tampered(folder: &Folder) -> Vec<u8> {
 fn different(run: Run, words: &[&str]) {
     let run = run.expect(1);
     assert_eq!(run.stdout, "", "{run:?}");
-    assert!(run.stderr.starts_with("different: "), "{run:?}");
+    run.stderr.begins("different: ");
     assert_eq!(run.stderr.matches('\n').count(), 1, "{run:?}");
     run.mentions(words);
 }
 
 /// Rewrites a JSON file.
 fn edit(folder: &Folder, from: &str, to: &str, change: impl FnOnce(&mut Value)) {
-    let mut value: Value = serde_json::from_slice(&folder.read(from)).unwrap();
+    let mut value: Value = folder.document(from);
     change(&mut value);
     folder.write(to, value.to_string());
 }

@@ -4,14 +4,12 @@ use serde_json::{Value, json};
 use tcverify::io::tree::{Hash, node};
 
 use super::{column, commit, committed, different, edit, tampered};
-use crate::support::{Folder, Npy, floats, sha256};
+use crate::support::{Folder, Members, Npy, claims, floats, listed, rows, set, sha256};
 
 /// The commitment, and a proof of blocks 1 and 3 with their rows.
 fn proven() -> Folder {
     let folder = committed();
-    folder
-        .tcverify("commit prove --commitment c.json --blocks 3,1,3 d.npy -o p.json --rows r.npy")
-        .expect(0);
+    folder.passes("commit prove --commitment c.json --blocks 3,1,3 d.npy -o p.json --rows r.npy");
     folder
 }
 
@@ -31,15 +29,12 @@ fn refused(folder: &Folder, change: impl FnOnce(&mut Value), words: &[&str]) {
 #[test]
 fn blocks_are_proven_with_and_without_their_rows() {
     let folder = proven();
-    let proof: Value = serde_json::from_slice(&folder.read("p.json")).unwrap();
-    let commitment: Value = serde_json::from_slice(&folder.read("c.json")).unwrap();
+    let proof: Value = folder.document("p.json");
+    let commitment: Value = folder.document("c.json");
     assert_eq!(proof["schema"], "tcverify.proof/1");
     assert_eq!(proof["root"], commitment["d"]["root"]);
-    let blocks = proof["blocks"].as_array().unwrap();
-    let numbers: Vec<_> = blocks
-        .iter()
-        .map(|b| b["block"].as_u64().unwrap())
-        .collect();
+    let blocks = proof.list("blocks");
+    let numbers: Vec<_> = blocks.iter().map(|b| b.number("block")).collect();
     assert_eq!(numbers, [1, 3]);
     // Rows 3 to 5 and row 9, of 8 bytes each.
     let d = &folder.read("d.npy")[128..];
@@ -71,15 +66,11 @@ fn every_block_of_every_size() {
         commit(&folder, "a.npy b.npy d.npy --block-rows 2 -o c.json").expect(0);
         let blocks: Vec<_> = (0..rows.div_ceil(2)).map(|b| b.to_string()).collect();
         let prove = "commit prove --commitment c.json d.npy -o p.json --rows r.npy --blocks";
-        folder
-            .tcverify(&format!("{prove} {}", blocks.join(",")))
-            .expect(0);
+        folder.passes(&format!("{prove} {}", blocks.join(",")));
         verify(&folder, "p.json r.npy").expect(0);
         assert_eq!(folder.read("r.npy")[128..], folder.read("d.npy")[128..]);
         let beyond = format!("{prove} {}", blocks.len());
-        folder
-            .tcverify(&beyond)
-            .refuses(&["--blocks requests block", "0 to"]);
+        claims! {folder, "{beyond} | refused | --blocks requests block | 0 to"}
     }
 }
 
@@ -102,15 +93,11 @@ fn only_the_committed_d_is_proven() {
     );
     assert_eq!(folder.names(), before);
     let same = "commit prove --commitment c.json --blocks 0 d.npy -o q.json --rows q.json";
-    folder
-        .tcverify(same)
-        .refuses(&["cannot go to the same place"]);
+    claims! {folder, "{same} | refused | cannot go to the same place"}
     let over = "commit prove --commitment c.json --blocks 0 d.npy -o d.npy";
     folder.tcverify(over).refuses(&["d.npy", "would overwrite"]);
     let over = "commit prove --commitment c.json --blocks 0 d.npy -o c.json";
-    folder
-        .tcverify(over)
-        .refuses(&["c.json", "would overwrite"]);
+    claims! {folder, "{over} | refused | c.json | would overwrite"}
 }
 
 #[test]
@@ -154,46 +141,23 @@ fn a_tampered_proof_proves_nothing() {
     let folder = proven();
     let lead = "does not lead to the committed root";
     let digest = sha256("another");
-    refused(
-        &folder,
-        |p| p["blocks"][0]["leaf"] = json!(digest),
-        &["block 1", lead],
-    );
-    refused(
-        &folder,
-        |p| p["blocks"][1]["path"][0] = json!(digest),
-        &["block 3", lead],
-    );
-    refused(
-        &folder,
-        |p| p["blocks"][0]["path"][1] = json!(digest),
-        &["block 1", lead],
-    );
-    refused(
-        &folder,
-        |p| p["root"] = json!(digest),
-        &["it is for the root"],
-    );
-    refused(
-        &folder,
-        |p| p["blocks"][0]["block"] = json!(0),
-        &["block 0", lead],
-    );
-    refused(
-        &folder,
-        |p| p["blocks"][0]["block"] = json!(2),
-        &["block 2", lead],
-    );
-    refused(
-        &folder,
-        |p| p["blocks"][1]["block"] = json!(4),
-        &["no block 4", "0 to 3"],
-    );
-    refused(
-        &folder,
-        |p| p["blocks"][1]["block"] = json!(u64::MAX),
-        &["no block"],
-    );
+    for [at, value, said_all] in rows! {r#"
+        blocks.0.leaf | "{digest}" | block 1 | {lead}
+        blocks.1.path.0 | "{digest}" | block 3 | {lead}
+        blocks.0.path.1 | "{digest}" | block 1 | {lead}
+        root | "{digest}" | it is for the root
+        blocks.0.block | 0 | block 0 | {lead}
+        blocks.0.block | 2 | block 2 | {lead}
+        blocks.1.block | 4 | no block 4 | 0 to 3
+        blocks.1.block | 18446744073709551615 | no block
+    "#}
+    {
+        refused(
+            &folder,
+            |document| set(document, at, value),
+            &listed(said_all),
+        );
+    }
 }
 
 #[test]
@@ -249,18 +213,16 @@ fn a_path_too_short_or_too_long_proves_nothing() {
 fn a_proof_for_another_tree_proves_nothing() {
     let folder = proven();
     commit(&folder, "a.npy b.npy d.npy --block-rows 2 -o other.json").expect(0);
-    folder
-        .tcverify("commit prove --commitment other.json --blocks 1 d.npy -o q.json")
-        .expect(0);
+    folder.passes("commit prove --commitment other.json --blocks 1 d.npy -o q.json");
     different(verify(&folder, "q.json"), &["it is for the root"]);
     edit(&folder, "q.json", "x.json", |proof| {
-        let commitment: Value = serde_json::from_slice(&folder.read("c.json")).unwrap();
+        let commitment: Value = folder.document("c.json");
         proof["root"] = commitment["d"]["root"].clone();
     });
     different(verify(&folder, "x.json"), &["proves nothing", "block 1"]);
 
     // Four blocks: the upper two hashes of the tree look like a tree of two blocks, of six rows each.
-    let proof: Value = serde_json::from_slice(&folder.read("p.json")).unwrap();
+    let proof: Value = folder.document("p.json");
     let hash = |value: &Value| Hash::parse(value.as_str().unwrap()).unwrap();
     let (leaf, path) = (
         hash(&proof["blocks"][0]["leaf"]),
@@ -325,9 +287,7 @@ fn batches_fortran_order_and_containers() {
         "b.npy",
         &Npy::new("<f2", &[2, 1, 2], crate::support::halves(&[1.0; 4])),
     );
-    folder
-        .tcverify("replay --arch ampere --dtype fp16 a.npy b.npy -o d.npy")
-        .expect(0);
+    folder.passes("replay --arch ampere --dtype fp16 a.npy b.npy -o d.npy");
     commit(&folder, "a.npy b.npy d.npy --block-rows 4 -o c.json").expect(0);
     // The second block begins in the second matrix.
     let d = folder.read("d.npy")[128..].to_vec();
@@ -341,9 +301,7 @@ fn batches_fortran_order_and_containers() {
         }
     }
     folder.save("f.npy", &Npy::fortran("<f4", &[2, 3, 2], floats(&turned)));
-    folder
-        .tcverify("commit prove --commitment c.json --blocks 1 f.npy -o p.json --rows r.npy")
-        .expect(0);
+    folder.passes("commit prove --commitment c.json --blocks 1 f.npy -o p.json --rows r.npy");
     assert_eq!(folder.read("r.npy")[128..], d[32..48]);
     verify(&folder, "p.json r.npy").expect(0);
 }

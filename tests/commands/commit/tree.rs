@@ -1,5 +1,7 @@
 //! The Merkle tree, against vectors from another implementation.
 
+use crate::support::Members;
+
 use serde_json::Value;
 use tcverify::io::tree::{Hash, Rows, Tree, leaf, node, root_of};
 use tcverify::num::Format;
@@ -30,7 +32,7 @@ fn tree(size: usize) -> Tree {
 
 #[test]
 fn roots_and_paths_of_another_implementation() {
-    let trees = VECTORS["trees"].as_array().unwrap();
+    let trees = VECTORS.list("trees");
     assert_eq!(trees.len(), 9);
     for vector in trees {
         let leaves = list(&vector["leaves"], |payload| leaf([&bytes(payload)[..]]));
@@ -56,14 +58,10 @@ fn roots_and_paths_of_another_implementation() {
 #[test]
 fn blocks_and_header_of_another_implementation() {
     let mut roots = Vec::new();
-    for vector in VECTORS["d"].as_array().unwrap() {
-        let format = Format::from_name(vector["format"].as_str().unwrap()).unwrap();
+    for vector in VECTORS.list("d") {
+        let format = Format::from_name(vector.string("format")).unwrap();
         let shape = list(&vector["shape"], |axis| axis.as_u64().unwrap() as usize);
-        let rows = Rows::new(
-            format,
-            shape.clone(),
-            vector["block_rows"].as_u64().unwrap(),
-        );
+        let rows = Rows::new(format, shape.clone(), vector.number("block_rows"));
         let rows = rows.unwrap();
         let d = Tensor::from_payload(format, shape, bytes(&vector["payload"]));
         let tree = rows.tree(&d);

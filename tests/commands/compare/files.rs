@@ -1,7 +1,7 @@
 //! Formats, shapes, options and forms.
 
 use super::{compare, made, says};
-use crate::support::{Folder, Npy, floats};
+use crate::support::{Folder, Npy, Says, floats, holds, listed, rows, words};
 use serde_json::Value;
 
 fn folder() -> Folder {
@@ -21,11 +21,7 @@ fn the_same_sums_rounded() {
     let (text, found) = compare(&folder, "fp32.npy bf16.npy", 0);
     says(
         &text,
-        &[
-            "EQUAL, after rounding",
-            "after the left one is rounded to bf16",
-            "the files differ",
-        ],
+        &words! {"EQUAL, after rounding | after the left one is rounded to bf16 | the files differ"},
     );
     assert_eq!(
         (&found["rounded"], &found["format"]),
@@ -60,8 +56,7 @@ fn generated_operands_that_differ() {
     assert_eq!(found["verdict"], "inputs_differ");
     // What is generated is what a file of the same numbers holds.
     let (_, found) = compare(&folder, &format!("{words} --a2 a.npy"), 1);
-    assert_eq!(found["verdict"], "different");
-    assert_eq!(found["operands"][0]["same"], true);
+    holds! {found, "verdict = different | operands.0.same = true"}
 }
 
 /// The rule of one side says nothing of a result that its format does not hold.
@@ -96,7 +91,7 @@ fn distances_of_nans() {
     save("nans.npy", &|i| if i == 0 { next } else { f32::NAN });
     save("next.npy", &|i| if i == 0 { f32::NAN } else { next });
     let (text, _) = compare(&folder, "ones.npy nans.npy", 1);
-    assert!(!text.stdout.contains("half of them"), "{text:?}");
+    text.lacks("half of them");
     let (text, _) = compare(&folder, "ones.npy next.npy", 1);
     says(&text, &["half of them by 1 ulp or less"]);
 }
@@ -201,28 +196,24 @@ fn numbers_that_were_widened() {
 fn every_form_says_it() {
     let folder = folder();
     let words = "fp32.npy other.npy a.npy b.npy --arch h100 --arch a100 --html page.html --junit r.xml --markdown r.md";
-    folder
-        .tcverify(&format!("compare {words} --quiet"))
-        .expect(1);
+    folder.differs(&format!("compare {words} --quiet"));
     for name in ["page.html", "r.xml", "r.md"] {
-        let text = String::from_utf8(folder.read(name)).unwrap();
-        for words in [
-            "both explained",
-            "the same order of additions, but different units",
-            "left",
-            "right",
-        ] {
+        let text = folder.text(name);
+        for words in words! {"
+            both explained | the same order of additions, but different units | left | right
+        "}
+        {
             assert!(text.contains(words), "{words} is not in {name}:\n{text}");
         }
         assert!(!text.contains("reproduced"), "{name} speaks of a replay");
     }
-    let markdown = String::from_utf8(folder.read("r.md")).unwrap();
+    let markdown = folder.text("r.md");
     // Each command stands in a block of its own.
     for command in ["tcverify check ", "tcverify explain "] {
         let blocks = markdown.matches(&format!("```sh\n{command}")).count();
         assert_eq!(blocks, 2, "{markdown}");
     }
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    let page = folder.text("page.html");
     for side in ["left", "right"] {
         for words in [
             format!("To replay the {side} result:"),
@@ -236,11 +227,9 @@ fn every_form_says_it() {
             "{markdown}"
         );
     }
-    assert!(page.contains("<title>fp32.npy = other.npy: Different, both explained - "));
-    let brief = folder
-        .tcverify("compare --brief fp32.npy other.npy")
-        .expect(1);
-    assert!(brief.stdout.starts_with("DIFFERENT  "), "{}", brief.stdout);
+    page.says("<title>fp32.npy = other.npy: Different, both explained - ");
+    let brief = folder.differs("compare --brief fp32.npy other.npy");
+    brief.begins("DIFFERENT  ");
     assert!(brief.stdout.ends_with("in fp32\n"), "{}", brief.stdout);
 }
 
@@ -250,8 +239,7 @@ fn the_document_is_the_same_again() {
     let folder = folder();
     let run = || {
         folder
-            .tcverify("compare fp32.npy other.npy a.npy b.npy --arch h100 --json -")
-            .expect(1)
+            .differs("compare fp32.npy other.npy a.npy b.npy --arch h100 --json -")
             .stdout
     };
     assert_eq!(run(), run());
@@ -272,44 +260,29 @@ fn what_cannot_be_compared_is_refused() {
     for (name, shape) in [("no-columns.npy", [4, 0]), ("no-rows.npy", [0, 4])] {
         folder.save(name, &Npy::new("<f4", &shape, Vec::new()));
     }
-    for (words, said) in [
-        ("no-columns.npy no-columns.npy", &["it has no elements"][..]),
-        ("no-rows.npy no-rows.npy", &["it has no elements"]),
-        ("fp32.npy codes.npy", &["left is 32x48", "right is 2x2"][..]),
-        ("fp32.npy wide.npy", &["is one of them transposed?"]),
-        (
-            "fp32.npy whole.npy",
-            &[
-                "left holds fp32",
-                "right holds int32",
-                "different formats cannot be compared bit by bit",
-            ],
-        ),
-        ("fp32.npy other.npy --arch h100", &["needs A and B"]),
-        ("fp32.npy other.npy --schedules always", &["needs A and B"]),
-        ("fp32.npy other.npy --budget 1", &["needs A and B"]),
-        ("fp32.npy other.npy --c none.npy", &["needs A and B"]),
-        ("fp32.npy other.npy --explain 2", &["only to two runs"]),
-        (
-            "fp32.npy other.npy --rows1 0:8",
-            &["8x48", "32x48", "--rows2 0:8"],
-        ),
-        (
-            "fp32.npy other.npy --rows1 30:40 --rows2 30:40",
-            &["it has 32"],
-        ),
-        ("fp32.npy none.npy", &["none.npy"]),
-        (
-            "generate:1:normal:32x48 fp32.npy",
-            &["a generated array is not the result of a product"],
-        ),
-        ("fp32.npy other.npy b.npy a.npy", &["64x48"]),
-        ("fp32.npy other.npy --json fp32.npy", &["fp32.npy"]),
-    ] {
+    for [words, said] in rows! {"
+        no-columns.npy no-columns.npy | it has no elements
+        no-rows.npy no-rows.npy | it has no elements
+        fp32.npy codes.npy | left is 32x48 | right is 2x2
+        fp32.npy wide.npy | is one of them transposed?
+        fp32.npy whole.npy | left holds fp32 | right holds int32
+            | different formats cannot be compared bit by bit
+        fp32.npy other.npy --arch h100 | needs A and B
+        fp32.npy other.npy --schedules always | needs A and B
+        fp32.npy other.npy --budget 1 | needs A and B
+        fp32.npy other.npy --c none.npy | needs A and B
+        fp32.npy other.npy --explain 2 | only to two runs
+        fp32.npy other.npy --rows1 0:8 | 8x48 | 32x48 | --rows2 0:8
+        fp32.npy other.npy --rows1 30:40 --rows2 30:40 | it has 32
+        fp32.npy none.npy | none.npy
+        generate:1:normal:32x48 fp32.npy | a generated array is not the result of a product
+        fp32.npy other.npy b.npy a.npy | 64x48
+        fp32.npy other.npy --json fp32.npy | fp32.npy
+    "}
+    {
+        let said = &listed(said)[..];
         folder.tcverify(&format!("compare {words}")).refuses(said);
     }
     // There is no verdict to sign.
-    folder
-        .tcverify("compare fp32.npy other.npy --attest a.json --attest-key key.pem")
-        .expect(2);
+    folder.fails("compare fp32.npy other.npy --attest a.json --attest-key key.pem");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{compare, made, says};
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy, Says, claims, holds, rows, words};
 
 /// Products that another unit or order gives, an operation between them, and what reads its result.
 fn two_runs() -> Folder {
@@ -49,25 +49,17 @@ fn the_first_step_that_differs() {
     let (text, found) = compare(&folder, "run1.json run2.json", 1);
     says(
         &text,
-        &[
-            "DIFFERENT  up is the first that differs",
-            "its operands are equal; the step before it is equal",
-            "1 step with different operands and a different result",
-            "BOTH EXPLAINED",
-            "a different order of additions",
-            "a is the result of up",
-        ],
+        &words! {"
+            DIFFERENT  up is the first that differs | its operands are equal; the step before it is equal
+            | 1 step with different operands and a different result | BOTH EXPLAINED
+            | a different order of additions | a is the result of up
+        "},
     );
     assert_eq!(
         (&found["verdict"], &found["first"]),
         (&json!("different"), &json!(1))
     );
-    let results: Vec<_> = found["steps"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|s| &s["result"])
-        .collect();
+    let results: Vec<_> = found.list("steps").iter().map(|s| &s["result"]).collect();
     assert_eq!(results, ["equal", "begins", "inherits"]);
     assert_eq!(found["steps"][2]["differing_operands"], json!(["a"]));
     let explained = &found["steps"][1]["explanations"]["product"];
@@ -97,8 +89,7 @@ fn equal_runs_and_other_names() {
         &text,
         &["2 steps by their operands", "layer.down on the right"],
     );
-    assert_eq!(found["steps"][2]["linked_by"], "operands");
-    assert_eq!(found["steps"][2]["right_name"], "layer.down");
+    holds! {found, "steps.2.linked_by = operands | steps.2.right_name = layer.down"}
 }
 
 /// One run transposes the file that both read: its operands are not equal.
@@ -118,17 +109,14 @@ fn a_transposed_file_is_another_operand() {
     write(&folder, "run2.json", &case("t.npy", true));
     let (_, found) = compare(&folder, "run1.json run2.json", 1);
     let step = &found["steps"][0];
-    assert_eq!(step["differing_operands"], json!(["b"]));
-    assert_eq!(step["result"], "inherits");
+    holds! {step, r#"differing_operands = ["b"] | result = inherits"#}
 }
 
 /// One run keeps sums that the other one has rounded: what reads them reads other bits.
 #[test]
 fn a_rounded_result_is_not_the_same() {
     let folder = two_runs();
-    folder
-        .tcverify("replay --arch a100 --dtype bf16 x.npy w.npy -o wide.npy")
-        .expect(0);
+    folder.passes("replay --arch a100 --dtype bf16 x.npy w.npy -o wide.npy");
     write(
         &folder,
         "wide.json",
@@ -150,10 +138,7 @@ fn a_rounded_result_is_not_the_same() {
         &steps("wide.npy", "o.npy", ["up", "down"]),
     );
     let (_, found) = compare(&folder, "wide2.json run2.json", 1);
-    assert_eq!(
-        found["steps"][1]["reason"],
-        "compared after the left one is rounded to bf16"
-    );
+    holds! {found, "steps.1.reason = compared after the left one is rounded to bf16"}
 }
 
 /// The same bytes are other numbers in another shape or format.
@@ -182,14 +167,14 @@ fn bytes_alone_do_not_make_results_equal() {
         ("format.npy", "left holds fp32, right holds int32"),
     ] {
         run("other.json", "x.npy", other);
-        let found = folder.tcverify("compare one.json other.json --json -");
-        let said = found.expect(2).stdout;
-        assert!(said.contains("\"result\": \"unknown\""), "{said}");
+        let found = folder.fails("compare one.json other.json --json -");
+        let said = found.stdout;
+        said.says("\"result\": \"unknown\"");
         assert!(said.contains(reason), "{said}");
     }
-    let found = folder.tcverify("compare empty.json empty.json --json -");
-    let said = found.expect(2).stdout;
-    assert!(said.contains("it has no elements to compare"), "{said}");
+    let found = folder.fails("compare empty.json empty.json --json -");
+    let said = found.stdout;
+    said.says("it has no elements to compare");
     // An operand of another shape is another operand.
     let x = folder.read("x.npy");
     let elements = x[x.len() - 2 * 16 * 512..].to_vec();
@@ -208,10 +193,9 @@ fn steps_of_one_run_alone_are_a_difference() {
     let (text, found) = compare(&folder, "run1.json short.json", 1);
     says(
         &text,
-        &[
-            "no common step differs, but 1 step occurs in only one run",
-            "1 step only in the left run: down",
-        ],
+        &words! {"
+            no common step differs, but 1 step occurs in only one run | 1 step only in the left run: down
+        "},
     );
     assert_eq!(found["left"]["alone"], json!(["down"]));
 }
@@ -226,17 +210,11 @@ fn missed_products_are_no_equality() {
         "cases": steps("q.npy", "o.npy", ["up", "down"]),
     });
     folder.write("partial.json", manifest.to_string());
-    let run = folder.tcverify("compare run1.json partial.json").expect(2);
+    let run = folder.fails("compare run1.json partial.json");
     let said = "1 products that ran were not recorded";
     assert!(run.stderr.contains(said), "{}", run.stderr);
-    let found = folder
-        .tcverify("compare run1.json partial.json --json -")
-        .expect(2);
-    assert!(
-        found.stdout.contains("\"verdict\": \"incomplete\""),
-        "{}",
-        found.stdout
-    );
+    let found = folder.fails("compare run1.json partial.json --json -");
+    found.says("\"verdict\": \"incomplete\"");
 }
 
 /// A norm that two libraries compute in their own ways: the variants are named.
@@ -249,12 +227,7 @@ fn an_operation_begins_the_difference() {
     let (text, found) = compare(&folder, "one.json other.json", 1);
     says(
         &text,
-        &[
-            "norm is the first that differs",
-            "it is the first step",
-            "hf-eager",
-            "vllm",
-        ],
+        &words! {"norm is the first that differs | it is the first step | hf-eager | vllm"},
     );
     let variants = &found["steps"][0]["explanations"]["variants"];
     assert!(
@@ -271,59 +244,38 @@ fn an_operation_begins_the_difference() {
 fn a_policy_demands_equal_bits() {
     let folder = two_runs();
     for place in ["in", "outside"] {
-        std::fs::create_dir(folder.path(place)).unwrap();
+        folder.create(place);
     }
     folder.write(
         "p.json",
         r#"{"schema": "tcverify.policy/1", "comparisons": "explained"}"#,
     );
-    for (words, said) in [
-        (
-            "q.npy q2.npy x.npy w.npy --policy strict --accept explained",
-            "accepts only equal",
-        ),
-        (
-            "run1.json run2.json --accept explained",
-            "applies only to two results",
-        ),
-        ("run1.json run2.json --arch h100", "two runs name their own"),
-        (
-            "run1.json run2.json --transpose-b",
-            "two runs name their own",
-        ),
-        ("run1.json run2.json x.npy w.npy", "two runs name their own"),
-        (
-            "run1.json run2.json --policy p.json",
-            "is in the folder of the cases",
-        ),
-        ("run1.json missing.json", "missing.json"),
-    ] {
-        folder
-            .tcverify(&format!("compare {words}"))
-            .refuses(&[said]);
+    for [words, said] in rows! {"
+        q.npy q2.npy x.npy w.npy --policy strict --accept explained | accepts only equal
+        run1.json run2.json --accept explained | applies only to two results
+        run1.json run2.json --arch h100 | two runs name their own
+        run1.json run2.json --transpose-b | two runs name their own
+        run1.json run2.json x.npy w.npy | two runs name their own
+        run1.json run2.json --policy p.json | is in the folder of the cases
+        run1.json missing.json | missing.json
+    "}
+    {
+        claims! {folder, "compare {words} | refused | {said}"}
     }
     folder.write(
         "outside/p.json",
         r#"{"schema": "tcverify.policy/1", "comparisons": "explained"}"#,
     );
-    folder
-        .tcverify("compare q.npy q2.npy x.npy w.npy --arch a100 --policy strict")
-        .expect(1);
+    folder.differs("compare q.npy q2.npy x.npy w.npy --arch a100 --policy strict");
     for name in ["q.npy", "q2.npy"] {
         folder.write(&format!("in/{name}"), folder.read(name));
     }
-    folder
-        .tcverify("compare in/q.npy in/q2.npy x.npy w.npy --arch a100 --policy outside/p.json")
-        .expect(0);
+    folder.passes("compare in/q.npy in/q2.npy x.npy w.npy --arch a100 --policy outside/p.json");
     // Runs under a policy: what it does not allow is read from nowhere.
-    folder
-        .tcverify("compare run1.json run2.json --policy strict")
-        .expect(1);
+    folder.differs("compare run1.json run2.json --policy strict");
     let outside = json!([{"name": "one", "arch": "h100", "dtype": "bf16", "a": "/etc/passwd", "b": "w.npy", "d": "q.npy"}]);
     write(&folder, "outside.json", &outside);
-    folder
-        .tcverify("compare run1.json outside.json --policy strict")
-        .refuses(&["outside.json"]);
+    claims! {folder, "compare run1.json outside.json --policy strict | refused | outside.json"}
 }
 
 /// Two texts of libraries, before anything is searched.
@@ -333,8 +285,7 @@ fn words_of_libraries_are_compared_first() {
     let one = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT";
     let other = "nvjet_tst_128x64_64x6_2x1_v_bz_TNT";
     let words = format!("q.npy q2.npy x.npy w.npy --kernel1 {one} --kernel2 {other}");
-    let run = folder.tcverify(&format!("compare {words} --arch h100 --json -"));
-    let found = run.expect(1).json();
+    let found = folder.differing(&format!("compare {words} --arch h100 --json -"));
     assert_eq!(
         found["kernels"]["differing"],
         json!([]),
@@ -343,9 +294,8 @@ fn words_of_libraries_are_compared_first() {
     );
     let split = "nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT";
     let words = format!("q.npy q2.npy x.npy w.npy --kernel1 {one} --kernel2 {split}");
-    let run = folder.tcverify(&format!("compare {words} --arch h100 --json -"));
-    let found = run.expect(1).json();
+    let found = folder.differing(&format!("compare {words} --arch h100 --json -"));
     let kernels = &found["kernels"];
-    let differs = !kernels["differing"].as_array().unwrap().is_empty();
+    let differs = !kernels.list("differing").is_empty();
     assert!(differs || !kernels["undecided"].is_null(), "{kernels}");
 }

@@ -1,7 +1,7 @@
 //! What people had when they asked why two results differ, and the line that answers each.
 
 use super::{compare, made, says};
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Members, Npy, Says, claims, floats, halves, holds, words};
 
 const A: &str = "generate generate:1:normal:116x116 --dtype fp16 --role a -o a.npy";
 const B: &str = "generate generate:2:normal:116x128 --dtype fp16 --role b -o b.npy";
@@ -24,33 +24,27 @@ fn another_order_on_the_same_unit() {
     let (text, found) = compare(&folder, words, 1);
     says(
         &text,
-        &[
-            "DIFFERENT, both explained  5 of 14,848 elements differ (0.0337 %), all by 1 ulp",
-            "the same arithmetic, but a different order of additions",
-            "so no single kernel is identified",
-            "of 5 differing elements the left has the correctly rounded sum in 1",
-            "the right in 2 (at most 3), neither in 2",
-            "tcverify check --arch ampere",
-        ],
+        &words! {"
+            DIFFERENT, both explained  5 of 14,848 elements differ (0.0337 %), all by 1 ulp
+            | the same arithmetic, but a different order of additions | so no single kernel is identified
+            | of 5 differing elements the left has the correctly rounded sum in 1
+            | the right in 2 (at most 3), neither in 2 | tcverify check --arch ampere
+        "},
     );
-    assert_eq!(found["verdict"], "different");
-    assert_eq!(found["explained"], "both");
-    assert_eq!(found["relation"], "order");
+    holds! {found, "verdict = different | explained = both | relation = order"}
     assert_eq!(found["wrong"], serde_json::Value::Null);
     assert_eq!(found["mismatch_count"], 5);
-    folder
-        .tcverify(&format!("compare {words} --accept explained"))
-        .expect(0);
+    folder.passes(&format!("compare {words} --accept explained"));
     // What it says of each side is so, and not of the other.
-    for line in found["next"].as_array().unwrap().iter().take(2) {
+    for line in found.list("next").iter().take(2) {
         let check = line.as_str().unwrap().strip_prefix("tcverify ").unwrap();
-        folder.tcverify(check).expect(0);
+        folder.passes(check);
         let other = if check.contains("d1.npy") {
             check.replace("d1.npy", "d2.npy")
         } else {
             check.replace("d2.npy", "d1.npy")
         };
-        folder.tcverify(&other).expect(1);
+        folder.differs(&other);
     }
 }
 
@@ -80,12 +74,11 @@ fn two_results_alone() {
     let (text, found) = compare(&two_tiles(), "d1.npy d2.npy", 1);
     says(
         &text,
-        &[
-            "DIFFERENT  5 of 14,848 elements differ (0.0337 %), all by 1 ulp",
-            "5 of 116 rows and 5 of 128 columns",
-            "Another order of additions or another unit gives such differences",
-            "Give A and B",
-        ],
+        &words! {"
+            DIFFERENT  5 of 14,848 elements differ (0.0337 %), all by 1 ulp
+            | 5 of 116 rows and 5 of 128 columns
+            | Another order of additions or another unit gives such differences | Give A and B
+        "},
     );
     assert_eq!(found["explained"], serde_json::Value::Null);
     let first = &found["differences"]["first"][0];
@@ -105,10 +98,9 @@ fn tf32_by_default() {
     let words = "tf32.npy fp32.npy a.npy b.npy --arch1 a100 --arch2 v100";
     let (text, found) = compare(&folder, words, 1);
     says(&text, &["DIFFERENT, both explained", "ampere mma", "volta"]);
-    assert_eq!(found["left"]["by"]["arithmetic"]["a"], "tf32");
-    assert_eq!(found["right"]["by"]["arithmetic"]["a"], "fp32");
+    holds! {found, "left.by.arithmetic.a = tf32 | right.by.arithmetic.a = fp32"}
     // Of the operands as they are, and not of what TF32 leaves of them.
-    let farthest = found["correctly_rounded"]["farthest"].as_array().unwrap();
+    let farthest = found["correctly_rounded"].list("farthest");
     assert!(
         farthest[0].as_u64() > Some(100) && farthest[1].as_u64() < Some(100),
         "{farthest:?}"
@@ -183,16 +175,13 @@ fn a_faulty_unit_is_wrong() {
     );
     says(
         &text,
-        &[
-            "DIFFERENT, one explained, left is wrong  6 of 14,848",
-            "differs",
-        ],
+        &words! {"DIFFERENT, one explained, left is wrong  6 of 14,848 | differs"},
     );
     assert_eq!(
         (&found["explained"], &found["wrong"]),
         (&"right".into(), &"left".into())
     );
-    assert!(!found["left"]["causes"].as_array().unwrap().is_empty());
+    assert!(!found["left"].list("causes").is_empty());
 }
 
 /// Padding rows differ because their inputs do.
@@ -207,12 +196,8 @@ fn rows_of_padding() {
     let start = padded.len() - 16 * 64 * 2;
     padded[start + 2 * 64 * 2..].fill(0);
     folder.write("a2.npy", padded);
-    folder
-        .tcverify(&format!("{replay} a1.npy b.npy -o d1.npy"))
-        .expect(0);
-    folder
-        .tcverify(&format!("{replay} a2.npy b.npy -o d2.npy"))
-        .expect(0);
+    folder.passes(&format!("{replay} a1.npy b.npy -o d1.npy"));
+    folder.passes(&format!("{replay} a2.npy b.npy -o d2.npy"));
     let (text, _) = compare(&folder, "d1.npy d2.npy", 1);
     says(
         &text,
@@ -295,26 +280,20 @@ fn the_size_of_the_batch_changes_the_result() {
     let rows = all[all.len() - 64 * 512 * 2..][..8 * 512 * 2].to_vec();
     folder.save("a8.npy", &Npy::new("<V2", &[8, 512], rows));
     let replay = "replay --arch h100 --dtype bf16";
-    folder
-        .tcverify(&format!("{replay} a8.npy b.npy -o d8.npy"))
-        .expect(0);
+    folder.passes(&format!("{replay} a8.npy b.npy -o d8.npy"));
     let split = "--schedule cutlass-splitk-parallel --split-k 2";
-    folder
-        .tcverify(&format!("{replay} {split} a64.npy b.npy -o d64.npy"))
-        .expect(0);
-    folder
-        .tcverify("compare d8.npy d64.npy")
-        .refuses(&["8x24", "64x24", "--rows2 0:8"]);
+    claims! {folder, "
+        {replay} {split} a64.npy b.npy -o d64.npy | 0
+        compare d8.npy d64.npy | refused | 8x24 | 64x24 | --rows2 0:8
+    "}
     let words = "d8.npy d64.npy --rows2 0:8 a8.npy b.npy --a2 a64.npy --arch h100";
     let (text, found) = compare(&folder, words, 1);
     says(
         &text,
-        &[
-            "both explained",
-            "one chain over K",
-            "a different order of additions",
-            "0:8 of the left and 0:8 of the right are compared",
-        ],
+        &words! {"
+            both explained | one chain over K | a different order of additions
+            | 0:8 of the left and 0:8 of the right are compared
+        "},
     );
     assert_eq!(found["rows"], serde_json::json!([[0, 8], [0, 8]]));
 }
@@ -400,16 +379,10 @@ fn likely_kernels_are_named_first() {
     let (text, found) = compare(&folder, "h16.npy s16.npy a.npy b.npy", 1);
     says(
         &text,
-        &[
-            "may be the same arithmetic",
-            "It may be another unit as well",
-        ],
+        &words! {"may be the same arithmetic | It may be another unit as well"},
     );
     assert!(is_tensor_core(&found), "{}", found["right"]["by"]);
     // A chain of a CUDA core fits the right one, too, and is only listed.
     let others = found["right"]["searched"]["others"].to_string();
-    assert!(
-        others.contains("a chain of FP32 multiply-adds under"),
-        "{others}"
-    );
+    others.says("a chain of FP32 multiply-adds under");
 }

@@ -14,7 +14,7 @@ use tcverify::role::Role;
 
 use super::write::{Member, safetensors, zip};
 use super::{npy, refused};
-use crate::support::{Folder, Npy, say, sha256};
+use crate::support::{Folder, Npy, Says, say, sha256, words};
 
 fn files(max_bytes: u64) -> Files {
     Files::new(Privacy::Auto, Limits { max_bytes })
@@ -141,7 +141,7 @@ fn what_inflates_beyond_the_limit_is_refused_before_it_does() {
     let error = small.source(&path).unwrap_err();
     assert_eq!(error.fault.kind, FaultKind::Memory);
     let said = error.to_string();
-    assert!(said.contains("x.npz#a: needs 4194"), "{said}");
+    said.says("x.npz#a: needs 4194");
     // And one that fits is read.
     let source = files(8 << 20).source(&path).unwrap();
     assert_eq!(source.tensor(Format::Uint8).unwrap().len(), 4 << 20);
@@ -183,11 +183,7 @@ fn memory_that_cannot_be_had_is_an_error() {
     let arguments = "--threads 1 check --arch ampere --dtype fp16 \
         generate:1:normal:60000x60000 generate:2:normal:60000x60000 d.npy";
     let run = folder.limited("ulimit -v 400000", arguments);
-    run.refuses(&[
-        "generate:1:normal:60000x60000",
-        "needs 72000",
-        "bytes of memory",
-    ]);
+    run.refuses(&words! {"generate:1:normal:60000x60000 | needs 72000 | bytes of memory"});
 }
 
 /// The program, given bytes on standard input through a pipe.
@@ -261,7 +257,7 @@ fn a_pytorch_file_is_called_that() {
 #[test]
 fn a_case_that_a_link_lost_is_missed() {
     let folder = Folder::new();
-    std::fs::create_dir(folder.path("cases")).unwrap();
+    folder.create("cases");
     std::os::unix::fs::symlink("gone", folder.path("cases/one")).unwrap();
     let run = folder.tcverify("batch cases");
     run.refuses(&["cases/one", "is a broken link, or cannot be examined"]);

@@ -4,14 +4,14 @@ use serde_json::json;
 
 use super::npy;
 use super::write::{Member, safetensors, zip};
-use crate::support::{Folder, Npy, le16, le32, sha256};
+use crate::support::{Folder, Members, Npy, Says, claims, holds, le16, le32, sha256};
 
 #[test]
 fn everything_is_counted() {
     let folder = Folder::new();
     let codes = [0x7e00, 0x7c00, 0xfc00, 0, 0x8000, 0x0001, 0x83ff, 0x3c00];
     folder.save("x.npy", &Npy::fortran("<f2", &[4, 2], le16(&codes)));
-    let run = folder.tcverify("inspect --json x.npy").expect(0);
+    let run = folder.passes("inspect --json x.npy");
     let in_c_order = [0, 4, 1, 5, 2, 6, 3, 7].map(|i| codes[i]);
     assert_eq!(
         run.json()["files"],
@@ -39,7 +39,7 @@ fn all_arrays_or_the_one_named() {
     let folder = Folder::new();
     let member = |name: &str, value| Member::deflated(name, &npy(&[value]));
     folder.write("x.npz", zip(&[member("b.npy", 1.0), member("a.npy", 2.0)]));
-    let text = folder.tcverify("inspect x.npz").expect(0).stdout;
+    let text = folder.stdout("inspect x.npz");
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines[0], "x.npz");
     assert!(
@@ -48,9 +48,9 @@ fn all_arrays_or_the_one_named() {
     );
     assert!(lines[4].ends_with(&sha256(2f32.to_le_bytes())), "{text}");
     assert_eq!(lines.len(), 5);
-    let text = folder.tcverify("inspect x.npz#a").expect(0).stdout;
+    let text = folder.stdout("inspect x.npz#a");
     assert_eq!(text.lines().count(), 4);
-    assert!(text.starts_with("x.npz#a\n"), "{text}");
+    text.begins("x.npz#a\n");
 }
 
 #[test]
@@ -59,12 +59,10 @@ fn elements_of_no_known_format_are_hashed_and_not_counted() {
     let values = le32(&[0x3f80_0000, 0xffc0_0000]);
     folder.save("x.npy", &Npy::new("<u4", &[2], values.clone()));
     let array = |arguments: &str| {
-        let run = folder.tcverify(&format!("inspect --json {arguments}"));
-        run.expect(0).json()["files"][0]["arrays"][0].clone()
+        folder.json(&format!("inspect --json {arguments}"))["files"][0]["arrays"][0].clone()
     };
     let unknown = array("x.npy");
-    assert_eq!(unknown["format"], json!(null));
-    assert_eq!(unknown["counts"], json!(null));
+    holds! {unknown, "format = null | counts = null"}
     assert_eq!(unknown["payload_sha256"], sha256(&values));
     let known = array("--dtype fp32 x.npy");
     assert_eq!(known["counts"]["nan"], 1);
@@ -90,31 +88,20 @@ fn what_cannot_be_read_is_said_and_is_no_success() {
         ("mask", "BOOL", &[2], &[0, 1]),
     ]);
     folder.write("x.safetensors", model);
-    let run = folder.tcverify("inspect x.safetensors").expect(2);
-    assert!(
-        run.stdout
-            .contains("\n  mask   not read: its elements are BOOL"),
-        "{run:?}"
-    );
+    let run = folder.fails("inspect x.safetensors");
+    run.says("\n  mask   not read: its elements are BOOL");
     assert!(run.stdout.contains(&sha256([0; 4])), "{run:?}");
     let run = run.mentions(&["one array was not read"]);
     assert_eq!(run.stderr.lines().count(), 1);
-    let json = folder
-        .tcverify("inspect --json x.safetensors")
-        .expect(2)
-        .json();
-    let error = json["files"][0]["arrays"][1]["error"].as_str().unwrap();
-    assert!(error.starts_with("its elements are BOOL"), "{error}");
-    folder
-        .tcverify("inspect x.safetensors#mask")
-        .refuses(&["x.safetensors#mask", "BOOL"]);
-    folder
-        .tcverify("inspect x.safetensors missing.npy")
-        .refuses(&["missing.npy"]);
+    let json = folder.fails("inspect --json x.safetensors").json();
+    let error = json["files"][0]["arrays"][1].string("error");
+    error.begins("its elements are BOOL");
+    claims! {folder, "
+        inspect x.safetensors#mask | refused | x.safetensors#mask | BOOL
+        inspect x.safetensors missing.npy | refused | missing.npy
+    "}
     folder.save("x.npy", &Npy::new("<f4", &[1], vec![1; 4]));
-    folder
-        .tcverify("inspect --dtype e4m3 x.npy")
-        .refuses(&["x.npy", "e4m3 cannot represent"]);
+    claims! {folder, "inspect --dtype e4m3 x.npy | refused | x.npy | e4m3 cannot represent"}
 }
 
 /// The same on one thread and on many, in every layout.
@@ -131,13 +118,13 @@ fn counts_do_not_depend_on_threads_or_layout() {
     folder.save("f.npy", &Npy::fortran("<f4", &[400, 500], le32(&turned)));
     folder.save("v.npy", &Npy::new("<V2", &[400_000], bytes));
     let run = |threads: &str| {
-        let run = folder.tcverify(&format!(
+        folder.json(&format!(
             "--threads {threads} inspect --json c.npy f.npy v.npy"
-        ));
-        run.expect(0).json()["files"].clone()
+        ))["files"]
+            .clone()
     };
     let one = run("1");
     assert_eq!(one, run("7"));
     assert_eq!(one[0]["arrays"][0]["counts"], one[1]["arrays"][0]["counts"]);
-    assert!(one[2]["arrays"][0]["counts"]["nan"].as_u64().unwrap() > 100);
+    assert!(one[2]["arrays"][0]["counts"].number("nan") > 100);
 }

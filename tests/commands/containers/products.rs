@@ -2,7 +2,7 @@
 
 use super::write::{Member, safetensors, zip, zip_as};
 use super::{A, B, D, product};
-use crate::support::{Folder, Run, floats, halves, le16, sha256};
+use crate::support::{Folder, Run, claims, floats, halves, le16, sha256, words};
 
 /// The product also in every kind of container.
 fn everywhere() -> Folder {
@@ -82,20 +82,12 @@ fn a_wrong_d_in_a_container_differs() {
 fn every_command_takes_them() {
     let folder = everywhere();
     let model = "--arch ampere --dtype fp16 model.safetensors#a deflated.npz#b";
-    folder
-        .tcverify(&format!("replay {model} -o again.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {model} -o again.npy"));
     assert_eq!(folder.read("again.npy").len(), folder.read("d.npy").len());
-    folder
-        .tcverify(&format!("explain {model} stored.npz#d --at 1,1"))
-        .expect(0);
-    folder
-        .tcverify("identify --dtype fp16 stored.npz#a model.safetensors#b large.npz#d --quiet")
-        .expect(0);
+    folder.passes(&format!("explain {model} stored.npz#d --at 1,1"));
+    folder.passes("identify --dtype fp16 stored.npz#a model.safetensors#b large.npz#d --quiet");
     let c = "--c model.safetensors#d";
-    folder
-        .tcverify(&format!("check {model} stored.npz#d {c}"))
-        .expect(1);
+    folder.differs(&format!("check {model} stored.npz#d {c}"));
 }
 
 #[test]
@@ -122,21 +114,14 @@ fn the_type_in_the_file_must_fit_what_is_wanted() {
     };
     a("wide").expect(0);
     a("codes").expect(0);
-    a("bf16").refuses(&[
-        "x.safetensors#bf16",
-        "declares bf16",
-        "the request says fp16",
-    ]);
+    a("bf16").refuses(&words! {"x.safetensors#bf16 | declares bf16 | the request says fp16"});
     a("fine").refuses(&["x.safetensors#fine", "[0, 0]", "fp16 cannot represent"]);
     a("bytes").refuses(&["x.safetensors#bytes", "1 byte wide", "fp16 codes need 2"]);
     // BF16 as D is understood as one rounding of the result; another wish is refused.
     let d = |rest: &str| check(&folder, "a.npy", "b.npy", "x.safetensors#d16", rest);
     d("").expect(1);
-    d("--d-dtype fp32").refuses(&[
-        "x.safetensors#d16",
-        "declares bf16",
-        "the request says fp32",
-    ]);
+    d("--d-dtype fp32")
+        .refuses(&words! {"x.safetensors#d16 | declares bf16 | the request says fp32"});
 }
 
 #[test]
@@ -151,9 +136,8 @@ fn a_report_does_not_overwrite_a_container() {
         "--json stored.npz",
     )
     .refuses(&["stored.npz", "would overwrite"]);
-    folder
-        .tcverify("replay --arch ampere --dtype fp16 stored.npz#a b.npy -o stored.npz")
-        .refuses(&["stored.npz", ".npy file"]);
+    claims! {folder, "replay --arch ampere --dtype fp16 stored.npz#a b.npy -o stored.npz | refused
+    | stored.npz | .npy file"}
     assert_eq!(folder.read("stored.npz"), before);
 }
 
@@ -182,7 +166,7 @@ fn files_that_other_programs_wrote() {
     )
     .expect(0);
     let digest = |path: &str| {
-        let run = folder.tcverify(&format!("digest --json {path}")).expect(0);
+        let run = folder.passes(&format!("digest --json {path}"));
         run.json()[0]["payload_sha256"].clone()
     };
     for path in ["stored.npz#a", "compressed.npz#a", "model.safetensors#a"] {

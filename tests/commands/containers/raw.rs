@@ -1,6 +1,6 @@
 //! Raw dumps, of which the path says everything; and files of other kinds, which are named.
 
-use crate::support::{Folder, Npy, halves};
+use crate::support::{Folder, Npy, Says, claims, halves, rows};
 
 /// `a.bin` (4x32) and `b.bin` (32x8) of FP16, the same as `.npy`, and their product on an H100 in both forms.
 fn dumps() -> Folder {
@@ -14,9 +14,7 @@ fn dumps() -> Folder {
         folder.write(&format!("{name}.bin"), &bytes);
         folder.save(&format!("{name}.npy"), &Npy::new("<f2", &shape, bytes));
     }
-    folder
-        .tcverify("replay --arch h100 --dtype fp16 a.npy b.npy -o d.npy")
-        .expect(0);
+    folder.passes("replay --arch h100 --dtype fp16 a.npy b.npy -o d.npy");
     let d = folder.read("d.npy");
     folder.write("d.bin", &d[d.len() - 4 * 8 * 4..]);
     folder
@@ -30,10 +28,10 @@ fn a_raw_dump_is_an_array() {
     let [a, b, d] = SAME;
     let of = |a: &str, b: &str, d: &str| folder.tcverify(&format!("check --arch h100 {a} {b} {d}"));
     let run = of(a, b, d).expect(0);
-    assert!(run.stdout.starts_with("IDENTICAL"), "{}", run.stdout);
+    run.begins("IDENTICAL");
     // The same arrays as files that say what they hold, and the digest of the same elements.
     of("--dtype fp16 a.npy", b, "d.npy").expect(0);
-    let digest = |array: &str| folder.tcverify(&format!("digest {array}")).expect(0).stdout;
+    let digest = |array: &str| folder.stdout(&format!("digest {array}"));
     let payload = |array| digest(array).lines().last().unwrap().to_owned();
     assert_eq!(payload("a.npy"), payload("a.bin#4x32:fp16"));
     // One bit differs.
@@ -41,7 +39,7 @@ fn a_raw_dump_is_an_array() {
     wrong[5] ^= 1;
     folder.write("wrong.bin", &wrong);
     let run = of(a, b, "wrong.bin#4x8:fp32").expect(1);
-    assert!(run.stdout.contains("wrong.bin#4x8:fp32"), "{}", run.stdout);
+    run.says("wrong.bin#4x8:fp32");
     // As columns, and behind other bytes.
     let columns: Vec<u8> = (0..32 * 4 * 2)
         .map(|i| folder.read("a.bin")[((i / 2 % 4) * 32 + i / 8) * 2 + i % 2])
@@ -72,38 +70,29 @@ fn a_raw_dump_is_an_array() {
         r#"{{"schema": "tcverify.manifest/1", "cases": [{{"name": "x", "arch": "h100", "a": "{a}", "b": "{b}", "d": "{d}"}}]}}"#
     );
     folder.write("cases.json", case);
-    folder.tcverify("batch cases.json").expect(0);
-    let run = folder.tcverify(&format!("inspect {a}")).expect(0);
-    assert!(run.stdout.contains("4x32"), "{}", run.stdout);
+    claims! {folder, "
+        batch cases.json | 0
+        inspect {a} | 0 | 4x32
+    "}
 }
 
 #[test]
 fn sizes_and_formats_must_be_right() {
     let folder = dumps();
-    for (a, said) in [
-        (
-            "a.bin#4x31:fp16",
-            "has 256 bytes, but 124 elements of fp16 are 248 bytes",
-        ),
-        (
-            "a.bin#4x33:fp16",
-            "has 256 bytes, but 132 elements of fp16 are 264 bytes",
-        ),
-        ("a.bin#4x32:fp16@2", "has 254 bytes from byte 2 on"),
-        ("a.bin#4x32:fp17", "has no such format"),
-        ("a.bin#4x32:tf32", "has no such format"),
-        ("a.bin#4x32", "#64x512:bf16"),
-        ("a.bin", "#64x512:bf16"),
-        (
-            "a.bin#99999999999x99999999999:fp16",
-            "which no memory can hold",
-        ),
-        ("a.npy#4x32:fp16", "whose one array has no name"),
-        ("absent.bin#4x32:fp16", "absent.bin"),
-    ] {
-        let run = folder
-            .tcverify(&format!("check --arch h100 --dtype fp16 {a} b.npy d.npy"))
-            .expect(2);
+    for [a, said] in rows! {"
+        a.bin#4x31:fp16 | has 256 bytes, but 124 elements of fp16 are 248 bytes
+        a.bin#4x33:fp16 | has 256 bytes, but 132 elements of fp16 are 264 bytes
+        a.bin#4x32:fp16@2 | has 254 bytes from byte 2 on
+        a.bin#4x32:fp17 | has no such format
+        a.bin#4x32:tf32 | has no such format
+        a.bin#4x32 | #64x512:bf16
+        a.bin | #64x512:bf16
+        a.bin#99999999999x99999999999:fp16 | which no memory can hold
+        a.npy#4x32:fp16 | whose one array has no name
+        absent.bin#4x32:fp16 | absent.bin
+    "}
+    {
+        let run = folder.fails(&format!("check --arch h100 --dtype fp16 {a} b.npy d.npy"));
         assert!(run.stderr.contains(said), "{a}: {}", run.stderr);
     }
 }
@@ -146,11 +135,9 @@ fn files_of_other_kinds_are_named() {
         ("empty", b"", "is empty"),
     ] {
         folder.write(name, bytes);
-        let run = folder
-            .tcverify(&format!(
-                "check --arch h100 --dtype fp16 {name} b.npy d.npy"
-            ))
-            .expect(2);
+        let run = folder.fails(&format!(
+            "check --arch h100 --dtype fp16 {name} b.npy d.npy"
+        ));
         assert!(run.stderr.contains(said), "{name}: {}", run.stderr);
     }
     // Leading axes of one are as if they were not there.
@@ -158,7 +145,5 @@ fn files_of_other_kinds_are_named() {
         "d1.npy",
         &Npy::new("<f4", &[1, 1, 4, 8], folder.read("d.bin")),
     );
-    folder
-        .tcverify("check --arch h100 --dtype fp16 a.npy b.npy d1.npy")
-        .expect(0);
+    folder.passes("check --arch h100 --dtype fp16 a.npy b.npy d1.npy");
 }

@@ -2,7 +2,7 @@
 //! named and what to do next is said. A wrong one never is.
 
 use super::{codes, put, replay, save};
-use crate::support::Folder;
+use crate::support::{Folder, Members};
 use serde_json::Value;
 
 /// A product, its D to be damaged.
@@ -43,7 +43,7 @@ impl Product {
             let seed = seed + 10 * size;
             let spec = format!("generate:{seed}:normal:{batch}{rows}x{columns}");
             let command = format!("generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy");
-            folder.tcverify(&command).expect(0);
+            folder.passes(&command);
         }
         Product {
             folder,
@@ -418,11 +418,11 @@ fn the_first_cause_is_right_or_none_is_named() {
                 "check {} --json r.json",
                 product.options(&format!("{options} a.npy b.npy d.npy"))
             );
-            let run = product.folder.tcverify(&check).expect(1);
+            let run = product.folder.differs(&check);
             let report: Value = serde_json::from_slice(&product.folder.read("r.json")).unwrap();
             let first = report["causes"].get(0);
             let place = format!("{name}, {:?}, narrow {narrow}", SIZES[size]);
-            match first.map(|first| first["kind"].as_str().unwrap()) {
+            match first.map(|first| first.string("kind")) {
                 Some(kind) if right.contains(&kind) => {
                     println!("{place}: {kind}");
                     named += 1;

@@ -1,5 +1,7 @@
 //! D's that could mislead, or take for ever.
 
+use crate::support::{Members, Says, claims};
+
 use std::time::Instant;
 
 use super::{causes, codes, first, folder, kinds, replay, save, word};
@@ -17,12 +19,7 @@ fn all_of_d_is_one_number() {
     ] {
         save(&folder, "<f4", &[32, 40], 4, &[code; 1280]);
         let cause = first(&folder, CHECK, kind);
-        assert!(
-            cause["sentence"]
-                .as_str()
-                .unwrap()
-                .starts_with("Every element of D is")
-        );
+        cause.string("sentence").begins("Every element of D is");
         assert_eq!(cause["mismatches"], 1280);
     }
 }
@@ -95,7 +92,7 @@ fn a_batch_of_single_elements() {
         };
         let spec = format!("generate:3:normal:{shape}");
         let command = format!("generate {spec} --dtype fp16 --role {role} -q -o {role}.npy");
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     let d: Vec<u64> = (0..50_000).map(|at| word(at) & 0xffff_ffff).collect();
     save(&folder, "<f4", &[50_000, 1, 1], 4, &d);
@@ -133,21 +130,12 @@ fn parts_say_the_same() {
     save(&folder, "<f4", &[96, 96], 4, &d);
     let whole = causes(&folder, CHECK);
     assert_eq!(kinds(&whole), ["unwritten", "bit_flipped"]);
-    folder
-        .tcverify(&format!(
-            "shard plan --shards 5 --block-rows 16 -o plan.json {CHECK}"
-        ))
-        .expect(0);
+    claims! {folder, "shard plan --shards 5 --block-rows 16 -o plan.json {CHECK} | 0"}
     let mut parts = String::new();
     for i in 0..5 {
-        folder
-            .tcverify(&format!("shard run plan.json {i} -o part{i}.json"))
-            .expect(0);
+        folder.passes(&format!("shard run plan.json {i} -o part{i}.json"));
         parts += &format!(" part{i}.json");
     }
-    let merged = folder
-        .tcverify(&format!("shard merge plan.json{parts} -o -"))
-        .expect(1)
-        .json();
-    assert_eq!(merged["causes"].as_array().unwrap(), &whole);
+    let merged = folder.differing(&format!("shard merge plan.json{parts} -o -"));
+    assert_eq!(merged.list("causes"), &whole);
 }

@@ -11,7 +11,7 @@ mod whole;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy};
 
 /// A folder with random operands: `a.npy`, `b.npy` of this format and `c.npy` in FP32.
 pub fn folder(dtype: &str, [m, n, k]: [usize; 3], seed: u64) -> Folder {
@@ -23,7 +23,7 @@ pub fn folder(dtype: &str, [m, n, k]: [usize; 3], seed: u64) -> Folder {
     ] {
         let spec = format!("generate:{seed}:normal:{rows}x{columns}");
         let command = format!("generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy");
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     folder
 }
@@ -31,7 +31,7 @@ pub fn folder(dtype: &str, [m, n, k]: [usize; 3], seed: u64) -> Folder {
 /// D, or another array, as `tcverify replay` makes it with these options.
 pub fn replay(folder: &Folder, options: &str, to: &str) {
     let command = format!("replay {options} -q -o {to}");
-    folder.tcverify(&command).expect(0);
+    folder.passes(&command);
 }
 
 fn data(bytes: &[u8]) -> usize {
@@ -71,13 +71,11 @@ pub fn save(folder: &Folder, descr: &str, shape: &[usize], width: usize, codes: 
 
 /// The causes of a report, and what the text has to say.
 pub fn causes(folder: &Folder, check: &str) -> Vec<Value> {
-    let run = folder
-        .tcverify(&format!("check {check} --json r.json"))
-        .expect(1);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let run = folder.differs(&format!("check {check} --json r.json"));
+    let report: Value = folder.document("r.json");
     let causes = report["causes"].as_array().expect("an array").clone();
     for cause in &causes {
-        assert!(run.stdout.contains(cause["sentence"].as_str().unwrap()));
+        assert!(run.stdout.contains(cause.string("sentence")));
     }
     let nothing = run.stdout.contains("hypotheses tried gives this D");
     assert_eq!(nothing, causes.is_empty(), "{}", run.stdout);
@@ -85,21 +83,16 @@ pub fn causes(folder: &Folder, check: &str) -> Vec<Value> {
 }
 
 pub fn kinds(causes: &[Value]) -> Vec<&str> {
-    causes
-        .iter()
-        .map(|cause| cause["kind"].as_str().unwrap())
-        .collect()
+    causes.iter().map(|cause| cause.string("kind")).collect()
 }
 
 /// What the text says of places of mismatches that have no cause.
 pub fn places(folder: &Folder, check: &str) -> Vec<Value> {
-    let run = folder
-        .tcverify(&format!("check {check} --json r.json"))
-        .expect(1);
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let run = folder.differs(&format!("check {check} --json r.json"));
+    let report: Value = folder.document("r.json");
     let places = report["places"].as_array().cloned().unwrap_or_default();
     for place in &places {
-        assert!(run.stdout.contains(place["sentence"].as_str().unwrap()));
+        assert!(run.stdout.contains(place.string("sentence")));
     }
     places
 }
@@ -111,14 +104,14 @@ pub fn first(folder: &Folder, check: &str, kind: &str) -> Value {
     assert_eq!(kinds(&causes).first(), Some(&kind), "{causes:#?}");
     if let Some(command) = causes[0]["command"].as_str() {
         let arguments = command.strip_prefix("tcverify ").unwrap();
-        folder.tcverify(arguments).expect(0);
+        folder.passes(arguments);
     }
     causes[0].clone()
 }
 
 #[track_caller]
 pub fn says(cause: &Value, words: &str) {
-    let sentence = cause["sentence"].as_str().unwrap();
+    let sentence = cause.string("sentence");
     assert!(sentence.contains(words), "{sentence}");
 }
 

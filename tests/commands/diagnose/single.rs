@@ -3,20 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{codes, folder, put, replay, save};
-use crate::support::Folder;
+use crate::support::{Folder, Members, Says};
 
 fn found(folder: &Folder, options: &str, at: &str) -> Vec<Value> {
-    let run = folder
-        .tcverify(&format!("explain {options} --at {at} --json"))
-        .expect(1);
+    let run = folder.differs(&format!("explain {options} --at {at} --json"));
     let explanation = run.json();
-    assert!(
-        !explanation["search"]["tried"]
-            .as_array()
-            .unwrap()
-            .is_empty()
-    );
-    explanation["search"]["found"].as_array().unwrap().clone()
+    assert!(!explanation["search"].list("tried").is_empty());
+    explanation["search"].list("found").clone()
 }
 
 #[track_caller]
@@ -93,22 +86,14 @@ fn a_schedule_is_named_and_nothing_that_was_tried_is_told() {
         .iter()
         .find(|found| found["hypothesis"] == "other_schedule")
         .unwrap();
-    assert!(
-        named["text"].as_str().unwrap().contains("cublas-sliced"),
-        "{named}"
-    );
+    assert!(named.string("text").contains("cublas-sliced"), "{named}");
 
     let mut wrong = plain.clone();
     wrong[0] ^= 0x0005_a5a5;
     save(&folder, "<f4", &[24, 24], 4, &wrong);
     let explain = "explain --arch a100 --dtype bf16 a.npy b.npy d.npy --at 0,0";
-    let text = folder.tcverify(explain).expect(1).stdout;
-    assert!(
-        text.contains(
-            "No hypothesis tried gives exactly this D\n  tried: a chain that stopped early"
-        ),
-        "{text}"
-    );
+    let text = folder.differs(explain).stdout;
+    text.says("No hypothesis tried gives exactly this D\n  tried: a chain that stopped early");
 }
 
 /// What is skipped is not told as tried.
@@ -120,8 +105,8 @@ fn what_a_long_k_leaves_out() {
     let mut d = codes(&folder, "d.npy", 4);
     d[0] ^= 0x155;
     save(&folder, "<f4", &[2, 2], 4, &d);
-    let run = folder.tcverify(&format!("explain {product} d.npy --at 0,0 --json"));
-    let search = run.expect(1).json()["search"].clone();
+    let search =
+        folder.differing(&format!("explain {product} d.npy --at 0,0 --json"))["search"].clone();
     let tried = search["tried"].to_string();
     let skipped = search["skipped"].to_string();
     for what in ["a chain that stopped early", "a flipped bit of A or B"] {

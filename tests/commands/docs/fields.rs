@@ -1,6 +1,8 @@
 //! Tables of fields on pages, from the schemas that the types make: `<!-- begin: fields of policy.json -->`, or
 //! `<!-- begin: fields of report.json, Model -->` for one definition, `architecture.json, Step.fused` for one kind of it.
 
+use crate::support::Says;
+
 use std::cell::Cell;
 use std::fmt::Write;
 
@@ -33,29 +35,22 @@ fn tables_of_fields_are_those_of_the_types() {
 #[test]
 fn a_table_has_fields_within_fields() {
     let table = table("policy.json");
-    assert!(
-        table.contains("\n| `scope` | `whole`, `part` | "),
-        "{table}"
-    );
-    assert!(table.contains("\n| `limits.cases` | number or null | "));
-    assert!(table.contains("\n| `engines` | list of `fast`, `exact`, `gpu`, "));
-    assert!(!table.contains("| `schema` |") && !table.contains("| `limits` |"));
+    table.says("\n| `scope` | `whole`, `part` | ");
+    table.says("\n| `limits.cases` | number or null | ");
+    table.says("\n| `engines` | list of `fast`, `exact`, `gpu`, ");
+    table.lacks("| `schema` |");
+    table.lacks("| `limits` |");
     let table = self::table("report.json, Model");
-    assert!(
-        table.contains("\n| `file` | object, optional | "),
-        "{table}"
-    );
-    assert!(table.contains("\n| `note` | text or null | "), "{table}");
+    table.says("\n| `file` | object, optional | ");
+    table.says("\n| `note` | text or null | ");
     let table = self::table("architecture.json, Step.sliced");
-    assert!(table.contains("\n| `rounding.sum` | "), "{table}");
-    assert!(!table.contains("| `kind` |"), "{table}");
+    table.says("\n| `rounding.sum` | ");
+    table.lacks("| `kind` |");
     let table = self::table("schedule.json, Parts");
-    assert!(
-        table.contains("| `blocks` | In `inner` only: ") && table.contains(" `first`: the first "),
-        "{table}"
-    );
+    table.says("| `blocks` | In `inner` only: ");
+    table.says(" `first`: the first ");
     let table = self::table("schedule.json, Order");
-    assert!(table.contains("| `folds` | "), "{table}");
+    table.says("| `folds` | ");
 }
 
 pub(super) fn table(of: &str) -> String {

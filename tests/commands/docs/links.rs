@@ -1,5 +1,7 @@
 //! Every link to a file of the repository leads to one, and to a heading that is there.
 
+use crate::support::rows;
+
 use super::{all_pages, in_repository, read};
 
 #[test]
@@ -36,17 +38,15 @@ fn a_dead_link_is_found() {
 #[test]
 fn the_first_questions_have_a_row_and_a_page() {
     let (readme, list) = (read("README.md"), read("docs/questions.md"));
-    for (question, page) in [
-        (
-            "What does IDENTICAL prove",
-            "reading-a-report.md#what-a-verdict-proves",
-        ),
-        ("Which kernel or GPU made my D", "identifying.md"),
-        ("How do I gate my CI", "ci.md"),
-        ("How do I audit a provider", "audits.md"),
-        ("What does *captured* mean", "reading-a-report.md#evidence"),
-        ("What must I trust", "trust.md"),
-    ] {
+    for [question, page] in rows! {"
+        What does IDENTICAL prove | reading-a-report.md#what-a-verdict-proves
+        Which kernel or GPU made my D | identifying.md
+        How do I gate my CI | ci.md
+        How do I audit a provider | audits.md
+        What does *captured* mean | reading-a-report.md#evidence
+        What must I trust | trust.md
+    "}
+    {
         let row = list
             .lines()
             .find(|line| line.starts_with(&format!("| {question}")));

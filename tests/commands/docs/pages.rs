@@ -65,7 +65,7 @@ fn the_gate_of_the_tutorial_tells_a_difference_and_trouble() {
     *d.last_mut().unwrap() ^= 1;
     folder.write("d.npy", d);
     shell(&folder, gate).expect(1);
-    std::fs::remove_file(folder.path("d.npy")).unwrap();
+    folder.remove("d.npy");
     shell(&folder, gate).expect(2);
 }
 

@@ -1,7 +1,7 @@
 //! The page of an element: bits at their weights, units side by side, and where they part.
 
 use crate::html::shown;
-use crate::support::{Folder, Npy, halves};
+use crate::support::{Folder, Npy, Says, halves, listed, rows};
 use tcverify::emu::Catalogue;
 
 /// A row of A and a column of B.
@@ -14,8 +14,8 @@ fn folder(a: &[f32], b: &[f32]) -> Folder {
 
 fn page(folder: &Folder, arch: &str) -> String {
     let explain = format!("explain --arch {arch} --dtype fp16 a.npy b.npy --at 0,0 --html e.html");
-    folder.tcverify(&explain).expect(0);
-    String::from_utf8(folder.read("e.html")).unwrap()
+    folder.passes(&explain);
+    folder.text("e.html")
 }
 
 /// `1 - 1 + 2^-24` in the first products of the second half of 32, which Volta's 23 fraction bits lose.
@@ -34,8 +34,8 @@ fn units_stand_side_by_side_and_part_where_they_part() {
     let folder = parting();
     let page_of = page(&folder, "h100,a100,v100");
     assert_eq!(page_of.matches(" data-parts>").count(), 1);
-    assert!(page_of.contains("data-name=\"k 16 to 31\" data-parts"));
-    assert!(page_of.contains("The units diverge at k 16 to 31, and end with different bits."));
+    page_of.says("data-name=\"k 16 to 31\" data-parts");
+    page_of.says("The units diverge at k 16 to 31, and end with different bits.");
     // 2^-24 is the 1 that Volta cuts off: its drawing alone has no bit left of the line.
     assert_eq!(page_of.matches("k 18: 2^-24").count(), 3 + 3);
     assert_eq!(page_of.matches("class=\"bits off\"").count(), 1);
@@ -44,11 +44,10 @@ fn units_stand_side_by_side_and_part_where_they_part() {
     }
     // Those that keep it do not part.
     let page_of = page(&folder, "h100,a100");
-    assert!(
-        !page_of.contains(" data-parts>") && page_of.contains("All 2 units end with 0x33800000")
-    );
+    page_of.lacks(" data-parts>");
+    page_of.says("All 2 units end with 0x33800000");
     let one = page(&folder, "v100");
-    assert!(one.contains("v100 computes 0x00000000 0."), "{one}");
+    one.says("v100 computes 0x00000000 0.");
 }
 
 /// What cannot be read is told: NaN and infinities have no bits.
@@ -56,19 +55,17 @@ fn units_stand_side_by_side_and_part_where_they_part() {
 fn a_title_begins_with_the_file() {
     let folder = parting();
     let product = "--arch v100 --dtype fp16 a.npy b.npy";
-    folder
-        .tcverify(&format!("replay {product} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {product} -o d.npy"));
     let explain = format!("explain {product} d.npy --at 0,0 --html e.html");
-    folder.tcverify(&explain).expect(0);
-    let page_of = String::from_utf8(folder.read("e.html")).unwrap();
-    assert!(page_of.contains("<title>d.npy: D[0, 0] on v100 - "));
+    folder.passes(&explain);
+    let page_of = folder.text("e.html");
+    page_of.says("<title>d.npy: D[0, 0] on v100 - ");
 }
 
 #[test]
 fn infinities_are_said() {
     let page_of = page(&folder(&[f32::INFINITY, 1.0], &[1.0, 1.0]), "a100");
-    assert!(page_of.contains("the result is +Inf"));
+    page_of.says("the result is +Inf");
 }
 
 /// Long chains are drawn in part, and which part is not is said.
@@ -76,13 +73,11 @@ fn infinities_are_said() {
 fn a_long_chain() {
     let folder = Folder::new();
     let explain = "explain --arch a100,v100 --dtype fp16 generate:1:normal:1x4096 generate:2:normal:4096x1 --at 0,0";
-    folder
-        .tcverify(&format!("{explain} --html e.html"))
-        .expect(0);
-    let page_of = String::from_utf8(folder.read("e.html")).unwrap();
+    folder.passes(&format!("{explain} --html e.html"));
+    let page_of = folder.text("e.html");
     let frames = page_of.matches("<article class=\"frame\"").count();
     assert!((4..=16).contains(&frames), "{frames}");
-    assert!(page_of.contains(" are not drawn."));
+    page_of.says(" are not drawn.");
     assert_eq!(page_of.matches("here they diverge</span>").count(), 1);
 }
 
@@ -101,8 +96,8 @@ fn every_unit_is_drawn() {
                      generate:2:normal:40x2 --at 1,1 --html e.html",
                     architecture.name, instruction.name, rule.accumulator
                 );
-                folder.tcverify(&explain).expect(0);
-                let page_of = String::from_utf8(folder.read("e.html")).unwrap();
+                folder.passes(&explain);
+                let page_of = folder.text("e.html");
                 assert!(page_of.contains("<svg class=\"drawing\""), "{explain}");
                 assert!(page_of.contains("class=\"result\""), "{explain}");
                 count += 1;
@@ -117,31 +112,28 @@ fn schedules_are_drawn_by_operations() {
     let folder = Folder::new();
     let explain = "explain --arch a100,h100 --instruction mma --dtype bf16 --schedule cublas-workspace --split-k 3 \
                    generate:1:normal:2x192 generate:2:normal:192x2 --at 1,1 --html e.html";
-    folder.tcverify(explain).expect(0);
-    let page_of = String::from_utf8(folder.read("e.html")).unwrap();
+    folder.passes(explain);
+    let page_of = folder.text("e.html");
     assert_eq!(page_of.matches("data-name=\"chain over ").count(), 3);
-    assert!(page_of.contains("<title>D[1, 1] on a100, h100 - "));
-    assert!(
-        page_of.contains("class=\"result\"") && page_of.contains(": add"),
-        "{page_of}"
-    );
+    page_of.says("<title>D[1, 1] on a100, h100 - ");
+    page_of.says("class=\"result\"");
+    page_of.says(": add");
 }
 
 #[test]
 fn what_is_refused() {
     let folder = parting();
     let explain = "explain --dtype fp16 a.npy b.npy --at 0,0";
-    for (more, words) in [
-        ("--arch h100,a100", &["h100,a100"][..]),
-        ("--arch h100,nothing --html e.html", &["nothing"]),
-        ("--arch h100 --html a.npy", &["a.npy", "overwrite"]),
-        ("--arch h100 --html e.html --json", &["--json"]),
-        (
-            "--arch a100,a100,a100,a100,a100,a100,a100,a100,a100 --html e.html",
-            &["9 units", "8"],
-        ),
-    ] {
-        let run = folder.tcverify(&format!("{explain} {more}")).expect(2);
+    for [more, words] in rows! {"
+        --arch h100,a100 | h100,a100
+        --arch h100,nothing --html e.html | nothing
+        --arch h100 --html a.npy | a.npy | overwrite
+        --arch h100 --html e.html --json | --json
+        --arch a100,a100,a100,a100,a100,a100,a100,a100,a100 --html e.html | 9 units | 8
+    "}
+    {
+        let words = &listed(words)[..];
+        let run = folder.fails(&format!("{explain} {more}"));
         run.mentions(words);
     }
     assert_eq!(folder.names(), ["a.npy", "b.npy"]);
@@ -152,8 +144,8 @@ fn what_is_refused() {
 fn the_drawing_of_the_docs() {
     let folder = Folder::new();
     let explain = "explain --arch a100 --dtype fp16 generate:1:normal:16x64 generate:2:normal:64x8 --at 12,7 --html e.html";
-    folder.tcverify(explain).expect(0);
-    let page_of = String::from_utf8(folder.read("e.html")).unwrap();
+    folder.passes(explain);
+    let page_of = folder.text("e.html");
     let second = page_of
         .match_indices("<svg class=\"drawing\"")
         .nth(1)
@@ -190,18 +182,11 @@ fn the_drawing_of_the_docs() {
 fn a_browser_shows_one_step_at_a_time() {
     let folder = parting();
     let page_of = page(&folder, "h100,v100");
-    assert!(!page_of.contains("<article class=\"frame\" hidden"));
+    page_of.lacks("<article class=\"frame\" hidden");
     let Some(run) = shown(&folder, "e.html") else {
         return;
     };
-    assert!(!run.stderr.contains("CONSOLE"), "{run:?}");
-    assert!(
-        run.stdout.contains("data-name=\"k 0 to 15\" hidden"),
-        "{run:?}"
-    );
-    assert!(
-        run.stdout
-            .contains("<output>k 16 to 31, here they diverge</output>"),
-        "{run:?}"
-    );
+    run.stderr.lacks("CONSOLE");
+    run.says("data-name=\"k 0 to 15\" hidden");
+    run.says("<output>k 16 to 31, here they diverge</output>");
 }

@@ -2,19 +2,18 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, Members, claims, holds};
 
 const OPERANDS: &str = "generate:3:normal:9x200 generate:3:normal:200x33";
 
 fn explain(folder: &Folder, product: &str, more: &str) -> Value {
-    let run = folder.tcverify(&format!(
+    folder.json(&format!(
         "explain {product} {OPERANDS} d.npy --at 7,32 --json {more}"
-    ));
-    run.expect(0).json()
+    ))
 }
 
 fn events<'a>(explanation: &'a Value, kind: &'a str) -> impl Iterator<Item = &'a Value> {
-    let events = explanation["kernel"]["events"].as_array().unwrap();
+    let events = explanation["kernel"].list("events");
     events.iter().filter(move |event| event["event"] == kind)
 }
 
@@ -33,9 +32,7 @@ fn every_schedule_ends_in_the_replayed_element() {
     ] {
         let folder = Folder::new();
         let product = format!("--arch {arch} --dtype {dtype} --d-dtype bf16 --schedule {schedule}");
-        folder
-            .tcverify(&format!("replay {product} {OPERANDS} -o d.npy"))
-            .expect(0);
+        folder.passes(&format!("replay {product} {OPERANDS} -o d.npy"));
         let explanation = explain(&folder, &product, "");
         assert_eq!(explanation["given"]["same"], true, "{schedule}");
         assert_eq!(events(&explanation, "chain").count(), chains, "{schedule}");
@@ -57,9 +54,7 @@ fn every_schedule_ends_in_the_replayed_element() {
 fn partial_sums_are_shown_with_their_roundings() {
     let folder = Folder::new();
     let product = "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3 --set grain=32 --tile-k 32";
-    folder
-        .tcverify(&format!("replay {product} {OPERANDS} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {product} {OPERANDS} -o d.npy"));
     let explanation = explain(&folder, product, "");
     assert_eq!(events(&explanation, "partial").count(), 3);
     // Each partial sum is rounded to BF16, and so is the total.
@@ -69,24 +64,13 @@ fn partial_sums_are_shown_with_their_roundings() {
     // The first one is where the sum starts, and C counts as +0.
     let (sums, last) = operations.split_at(2);
     assert_eq!(sums[0]["stage"], "sum of partial sums");
-    assert_eq!(last[0]["operation"], "fma");
-    assert_eq!(last[0]["operands"][2]["code"], "00000000");
+    holds! {last, "0.operation = fma | 0.operands.2.code = 00000000"}
     // What one addition gives is what the next one starts from.
     for pair in sums.windows(2) {
         assert_eq!(pair[0]["result"]["code"], pair[1]["operands"][0]["code"]);
     }
-    let text = folder
-        .tcverify(&format!("explain {product} {OPERANDS} d.npy --at 7,32"))
-        .expect(0)
-        .stdout;
-    for words in [
-        "partial sum 2 of 3",
-        "chain over k 96..192 (steps 13 to 24)",
-        "sum of partial sums",
-        "to bf16",
-    ] {
-        assert!(text.contains(words), "{words} is not in {text}");
-    }
+    claims! {folder, "explain {product} {OPERANDS} d.npy --at 7,32 | 0 | partial sum 2 of 3
+    | chain over k 96..192 (steps 13 to 24) | sum of partial sums | to bf16"}
 }
 
 /// Few chains are shown step by step, many only if somebody asks.
@@ -95,12 +79,10 @@ fn steps_of_many_chains_are_shown_when_asked_for() {
     let folder = Folder::new();
     let product =
         "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cutlass-splitk-serial --split-k 5";
-    folder
-        .tcverify(&format!("replay {product} {OPERANDS} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {product} {OPERANDS} -o d.npy"));
     let shown = |explanation: &Value| -> Vec<usize> {
         let chains = events(explanation, "chain");
-        let length = |chain: &Value| chain["chain"].as_array().unwrap().len();
+        let length = |chain: &Value| chain.list("chain").len();
         chains.map(length).collect()
     };
     let few = explain(&folder, product, "");
@@ -112,16 +94,12 @@ fn steps_of_many_chains_are_shown_when_asked_for() {
         "{entries:?}"
     );
     let chain = events(&asked, "chain").nth(1).unwrap();
-    let entries = chain["chain"].as_array().unwrap();
+    let entries = chain.list("chain");
     let step = entries.iter().find(|entry| entry["step"] == 10).unwrap();
     // Eight products a step, eight steps in the slice before.
     assert_eq!(step["k"], serde_json::json!([72, 80]));
     assert_eq!(step["products"][0]["k"], 72);
-    folder
-        .tcverify(&format!(
-            "explain {product} {OPERANDS} --at 7,32 --steps 99"
-        ))
-        .expect(2);
+    claims! {folder, "explain {product} {OPERANDS} --at 7,32 --steps 99 | 2"}
 }
 
 #[test]
@@ -129,13 +107,9 @@ fn check_names_the_schedule_in_its_command_to_explain() {
     let folder = Folder::new();
     let product = "--arch a100 --dtype bf16 --d-dtype bf16";
     let workspace = "--schedule cublas-workspace --split-k 3";
-    folder
-        .tcverify(&format!("replay {product} {workspace} {OPERANDS} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {product} {workspace} {OPERANDS} -o d.npy"));
     let other = "--schedule cublas-workspace --split-k 4 --tile-k 16";
-    let run = folder
-        .tcverify(&format!("check {product} {other} {OPERANDS} d.npy"))
-        .expect(1);
+    let run = folder.differs(&format!("check {product} {other} {OPERANDS} d.npy"));
     let lines: Vec<_> = run.stdout.lines().map(str::trim).collect();
     let command = lines
         .iter()
@@ -143,5 +117,5 @@ fn check_names_the_schedule_in_its_command_to_explain() {
         .unwrap();
     let options = "--schedule cublas-workspace --tile-k 16 --split-k 4";
     assert!(command.contains(options), "{command}");
-    folder.tcverify(&format!("explain {command}")).expect(1);
+    folder.differs(&format!("explain {command}"));
 }

@@ -1,5 +1,7 @@
 //! What people read.
 
+use crate::support::{Says, words};
+
 use super::asked::{Element, choice, text};
 use tcverify::explain::Wish;
 use tcverify::num::Format;
@@ -24,21 +26,18 @@ fn sixteen_products_in_full() {
     ));
     let lines: Vec<_> = shown.lines().collect();
     assert_eq!(lines[0], "COMPUTED  D[0, 0]");
-    for words in [
-        "K = 16 in 2 steps",
-        "computed  0xb5800000 -9.536743e-7 = -2^-20",
-        "exact     -63*2^-26",
-        "step 1 of 2, k 0 to 7",
-        "k 0  0x3e00 1.5",
-        "exponent  0, set by k 0; terms are truncated to multiples of 2^-24",
-        "step 2 of 2, k 8 to 15",
-        "exponent  1, set by the accumulator; terms are truncated to multiples of 2^-23",
-    ] {
+    for words in words! {"
+        K = 16 in 2 steps | computed  0xb5800000 -9.536743e-7 = -2^-20 | exact     -63*2^-26
+        | step 1 of 2, k 0 to 7 | k 0  0x3e00 1.5
+        | exponent  0, set by k 0; terms are truncated to multiples of 2^-24 | step 2 of 2, k 8 to 15
+        | exponent  1, set by the accumulator; terms are truncated to multiples of 2^-23
+    "}
+    {
         assert!(shown.contains(words), "{words:?} is not in\n{shown}");
     }
     // Zero products take one line, not one each.
     assert!(lines.len() < 45, "{} lines", lines.len());
-    assert!(!shown.contains("k 3  0x0000"), "{shown}");
+    shown.lacks("k 3  0x0000");
 }
 
 /// A long chain stays readable, and every step can be asked for.
@@ -63,10 +62,10 @@ fn a_long_chain_is_folded() {
         assert!(shown.contains(words), "{words:?} is not in\n{shown}");
     }
     let asked = text(&element.explain(&hopper, None, Wish::These([7].into())));
-    assert!(asked.contains("step 7 of 256, k 96 to 111"), "{asked}");
+    asked.says("step 7 of 256, k 96 to 111");
     let all = text(&element.explain(&hopper, None, Wish::All));
     assert_eq!(all.matches("\nstep ").count(), 256);
-    assert!(!all.contains("\nsteps "));
+    all.lacks("\nsteps ");
 }
 
 #[test]
@@ -78,11 +77,8 @@ fn a_wrong_d_comes_with_what_would_give_it() {
         .first(8, &ampere.arithmetic)
         .replay(&ampere.arithmetic);
     let shown = text(&element.explain(&ampere, Some((Format::Fp32, early)), Wish::default()));
-    assert!(shown.starts_with("DIFFERENT  D[0, 0]"), "{shown}");
-    assert!(
-        shown.contains("the chain stopped after 2 to 8 of 16 products: k 8 and later are missing"),
-        "{shown}"
-    );
+    shown.begins("DIFFERENT  D[0, 0]");
+    shown.says("the chain stopped after 2 to 8 of 16 products: k 8 and later are missing");
 }
 
 /// A step of thousands of products shows some of them, and all if they are asked for.
@@ -92,7 +88,7 @@ fn long_steps_are_shortened() {
     let exact = choice("exact", "dot", Format::Fp16);
     let shown = text(&element.explain(&exact, None, Wish::default()));
     assert!(shown.lines().count() < 100, "{shown}");
-    assert!(shown.contains("more products (--steps 1)"), "{shown}");
+    shown.says("more products (--steps 1)");
     for wish in [Wish::These([1].into()), Wish::All] {
         let all = text(&element.explain(&exact, None, wish));
         assert!(all.lines().count() > 4096, "{} lines", all.lines().count());

@@ -1,14 +1,12 @@
 //! The command.
 
-use crate::support::Folder;
+use crate::support::{Folder, Members, claims};
 
 const PRODUCT: &str = "--arch h100 --dtype fp16 generate:1:normal:2x6x40 generate:1:normal:2x40x5";
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder
-        .tcverify(&format!("replay {PRODUCT} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {PRODUCT} -o d.npy"));
     folder
 }
 
@@ -22,25 +20,13 @@ fn tamper(folder: &Folder, element: usize) {
 #[test]
 fn exit_codes_tell_whether_d_has_these_bits() {
     let folder = folder();
-    folder
-        .tcverify(&format!("explain {PRODUCT} --at 1,4,2"))
-        .expect(0);
-    folder
-        .tcverify(&format!("explain {PRODUCT} d.npy --at 1,4,2"))
-        .expect(0);
+    folder.passes(&format!("explain {PRODUCT} --at 1,4,2"));
+    folder.passes(&format!("explain {PRODUCT} d.npy --at 1,4,2"));
     tamper(&folder, 30 + 4 * 5 + 2);
-    let run = folder
-        .tcverify(&format!("explain {PRODUCT} d.npy --at 1,4,2"))
-        .expect(1);
-    assert!(
-        run.stdout.starts_with("DIFFERENT  D[1, 4, 2]"),
-        "{}",
-        run.stdout
-    );
-    assert!(run.stdout.contains("bit 12"), "{}", run.stdout);
-    folder
-        .tcverify(&format!("explain {PRODUCT} d.npy --at 1,4,3"))
-        .expect(0);
+    claims! {folder, "
+        explain {PRODUCT} d.npy --at 1,4,2 | 1 | ^DIFFERENT  D[1, 4, 2] | bit 12
+        explain {PRODUCT} d.npy --at 1,4,3 | 0
+    "}
 }
 
 /// What check prints can be run as it stands.
@@ -48,36 +34,24 @@ fn exit_codes_tell_whether_d_has_these_bits() {
 fn check_prints_the_command_for_its_first_mismatch() {
     let folder = folder();
     tamper(&folder, 30 + 4 * 5 + 2);
-    let run = folder.tcverify(&format!("check {PRODUCT} d.npy")).expect(1);
+    let run = folder.differs(&format!("check {PRODUCT} d.npy"));
     let mut lines = run.stdout.lines();
     let line = lines.find_map(|line| Some(line.split_once("tcverify explain ")?.1));
     let command = format!("explain {}", line.unwrap().trim());
     assert!(command.ends_with("--at 1,4,2"), "{command}");
-    let run = folder.tcverify(&command).expect(1);
-    assert!(
-        run.stdout.starts_with("DIFFERENT  D[1, 4, 2]"),
-        "{}",
-        run.stdout
-    );
-
-    let same = folder
-        .tcverify(&format!("check {PRODUCT} d.npy --rows 0"))
-        .expect(0);
-    assert!(!same.stdout.contains("tcverify explain"), "{}", same.stdout);
+    claims! {folder, "
+        {command} | 1 | ^DIFFERENT  D[1, 4, 2]
+        check {PRODUCT} d.npy --rows 0 | 0 | !tcverify explain
+    "}
 }
 
 #[test]
 fn the_json_holds_the_chain() {
-    let run = folder().tcverify(&format!(
+    let json = folder().json(&format!(
         "explain {PRODUCT} d.npy --at 0,0,0 --steps all --json"
     ));
-    let json = run.expect(0).json();
     assert_eq!(json["schema"], "tcverify.explanation/1");
-    assert_eq!(
-        json["chain"].as_array().unwrap().len(),
-        3,
-        "40 products in steps of 16"
-    );
+    assert_eq!(json.list("chain").len(), 3, "40 products in steps of 16");
     assert_eq!(json["given"]["same"], true);
 }
 
@@ -97,9 +71,7 @@ fn mistakes_are_explained() {
         ("", "--at"),
         ("--at 0,0,0 --steps 0", "--steps"),
     ] {
-        let run = folder
-            .tcverify(&format!("explain {PRODUCT} {options}"))
-            .expect(2);
+        let run = folder.fails(&format!("explain {PRODUCT} {options}"));
         assert!(run.stderr.contains(words), "{}", run.stderr);
     }
 }

@@ -1,13 +1,15 @@
 //! Reports in files and on standard output. What every form says is kept by `pinned`.
 
+use crate::support::{claims, rows};
+
 use super::{CHECK, example};
 
 #[test]
 fn files_and_standard_output_hold_the_same() {
     let folder = example();
-    let text = folder.tcverify(&format!("{CHECK} d.npy")).expect(1).stdout;
+    let text = folder.differs(&format!("{CHECK} d.npy")).stdout;
     let all = "--junit r.xml --markdown r.md --html r.html --json r.json";
-    let run = folder.tcverify(&format!("{CHECK} d.npy {all}")).expect(1);
+    let run = folder.differs(&format!("{CHECK} d.npy {all}"));
     assert_eq!(run.stdout, text);
     for (option, name) in [
         ("junit", "r.xml"),
@@ -15,9 +17,7 @@ fn files_and_standard_output_hold_the_same() {
         ("html", "r.html"),
         ("json", "r.json"),
     ] {
-        let run = folder
-            .tcverify(&format!("{CHECK} d.npy --{option} -"))
-            .expect(1);
+        let run = folder.differs(&format!("{CHECK} d.npy --{option} -"));
         assert_eq!(run.stdout.as_bytes(), folder.read(name), "{name}");
     }
 }
@@ -26,22 +26,18 @@ fn files_and_standard_output_hold_the_same() {
 fn two_reports_do_not_share_a_place_nor_one_that_of_an_input() {
     let folder = example();
     let names = folder.names();
-    for (options, words) in [
-        ("--junit x --markdown x", "cannot go to the same place"),
-        (
-            "--junit x --markdown ./x --json x",
-            "cannot go to the same place",
-        ),
-        ("--junit - --json -", "cannot go to the same place"),
-        ("--junit c.npy", "would overwrite"),
-        ("--markdown ./d.npy", "would overwrite"),
-        ("--github --json -", "--github and a report"),
-        ("--github --markdown -", "--github and a report"),
-        ("--junit nowhere/x", "nowhere/x"),
-    ] {
-        folder
-            .tcverify(&format!("{CHECK} d.npy {options}"))
-            .refuses(&[words]);
+    for [options, words] in rows! {"
+        --junit x --markdown x | cannot go to the same place
+        --junit x --markdown ./x --json x | cannot go to the same place
+        --junit - --json - | cannot go to the same place
+        --junit c.npy | would overwrite
+        --markdown ./d.npy | would overwrite
+        --github --json - | --github and a report
+        --github --markdown - | --github and a report
+        --junit nowhere/x | nowhere/x
+    "}
+    {
+        claims! {folder, "{CHECK} d.npy {options} | refused | {words}"}
         assert_eq!(folder.names(), names, "{options}");
     }
 }
@@ -51,8 +47,6 @@ fn no_verdict_leaves_no_report() {
     let folder = example();
     let before = folder.names();
     let all = "--junit r.xml --markdown r.md --html r.html --github";
-    folder
-        .tcverify(&format!("{CHECK} a.npy {all}"))
-        .refuses(&["a.npy"]);
+    claims! {folder, "{CHECK} a.npy {all} | refused | a.npy"}
     assert_eq!(folder.names(), before);
 }

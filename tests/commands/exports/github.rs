@@ -1,46 +1,36 @@
 //! Annotations and summary of GitHub Actions.
 
+use crate::support::Says;
+
 use super::{CHECK, EVIL, example};
 
 #[test]
 fn annotations_are_one_line_each_and_follow_the_text() {
     let folder = example();
-    let text = folder.tcverify(&format!("{CHECK} d.npy")).expect(1).stdout;
-    let run = folder
-        .tcverify(&format!("{CHECK} d.npy --github"))
-        .expect(1);
+    let text = folder.differs(&format!("{CHECK} d.npy")).stdout;
+    let run = folder.differs(&format!("{CHECK} d.npy --github"));
     let annotations = run
         .stdout
         .strip_prefix(text.as_str())
         .expect("the text comes first");
     let lines: Vec<_> = annotations.lines().collect();
     assert_eq!(lines.len(), 1, "{lines:#?}");
-    assert!(lines[0].starts_with(
-        "::error title=tcverify%3A different::1 of 4 elements of D differ (25 %25; plus C)%0Alikely cause: Only one bit of one element differs, of 4 elements: bit 0"
-    ));
-    let run = folder
-        .tcverify(&format!("{CHECK} good.npy -q --github"))
-        .expect(0);
-    assert!(
-        run.stdout
-            .starts_with("::notice title=tcverify%3A identical::all 4 elements")
-    );
+    lines[0].begins("::error title=tcverify%3A different::1 of 4 elements of D differ (25 %25; plus C)%0Alikely cause: Only one bit of one element differs, of 4 elements: bit 0");
+    let run = folder.passes(&format!("{CHECK} good.npy -q --github"));
+    run.begins("::notice title=tcverify%3A identical::all 4 elements");
     assert_eq!(run.stdout.lines().count(), 1);
 }
 
 #[test]
 fn no_file_name_becomes_a_command() {
     let folder = example();
-    std::fs::copy(folder.path("a.npy"), folder.path(EVIL)).unwrap();
+    folder.copy("a.npy", EVIL);
     let words = "check --arch a100 --dtype fp16 --c c.npy -q --github".split(' ');
     let run = folder
         .words(words.chain([EVIL, "b.npy", "good.npy"]))
         .expect(0);
     assert_eq!(run.stdout.lines().count(), 1, "{run:?}");
-    assert!(
-        run.stdout
-            .starts_with("::notice title=tcverify%3A identical::")
-    );
+    run.begins("::notice title=tcverify%3A identical::");
 }
 
 #[test]
@@ -67,10 +57,7 @@ fn the_summary_is_appended_to() {
         markdown("d.npy", 1),
         markdown("good.npy", 0)
     );
-    assert_eq!(
-        String::from_utf8(folder.read("summary.md")).unwrap(),
-        expected
-    );
+    assert_eq!(folder.text("summary.md"), expected);
 }
 
 #[test]

@@ -1,16 +1,18 @@
 //! JUnit XML, read by a parser that is not ours.
 
+use crate::support::Says;
+
 use super::{CHECK, EVIL, example};
 
 #[test]
 fn it_is_xml_whatever_files_are_called() {
     let folder = example();
-    std::fs::copy(folder.path("a.npy"), folder.path(EVIL)).unwrap();
+    folder.copy("a.npy", EVIL);
     for (d, code) in [("d.npy", 1), ("good.npy", 0)] {
         let words = "check --arch a100 --dtype fp16 --c c.npy".split(' ');
         let files = [EVIL, "b.npy", d, "--junit", "r.xml", "-q"];
         folder.words(words.chain(files)).expect(code);
-        let text = String::from_utf8(folder.read("r.xml")).unwrap();
+        let text = folder.text("r.xml");
         let document = roxmltree::Document::parse(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
         let root = document.root_element();
         assert_eq!(root.tag_name().name(), "testsuites");
@@ -52,11 +54,9 @@ fn it_is_xml_whatever_files_are_called() {
 fn a_digest_is_a_case_too() {
     let folder = example();
     let wanted = "0".repeat(64);
-    folder
-        .tcverify(&format!("{CHECK} --d-digest {wanted} --junit r.xml -q"))
-        .expect(1);
-    let text = String::from_utf8(folder.read("r.xml")).unwrap();
+    folder.differs(&format!("{CHECK} --d-digest {wanted} --junit r.xml -q"));
+    let text = folder.text("r.xml");
     assert!(roxmltree::Document::parse(&text).is_ok());
-    assert!(text.contains(&format!("name=\"{wanted} = a.npy * b.npy + c.npy\"")));
+    text.says(&format!("name=\"{wanted} = a.npy * b.npy + c.npy\""));
     assert_eq!(text.matches("<failure").count(), 1);
 }

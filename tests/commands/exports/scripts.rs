@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::example;
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, Says, words};
 
 fn script(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -48,12 +48,13 @@ fn a_gate_ends_with_the_worst_of_its_cases() {
         gate(&folder, &["cases.json"]).expect(code);
     }
     folder.write("cases.json", manifest(&[good, bad]));
-    std::fs::create_dir(folder.path("pushed")).unwrap();
+    folder.create("pushed");
     for name in ["a.npy", "b.npy", "c.npy", "d.npy", "good.npy", "cases.json"] {
-        std::fs::rename(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
+        folder.rename(name, &format!("pushed/{name}"));
     }
     let run = gate(&folder, &["pushed/cases.json", "--junit", "report.xml"]).expect(1);
-    assert!(run.stdout.contains("DIFFERENT") && run.stdout.contains("policy    strict"));
+    run.says("DIFFERENT");
+    run.says("policy    strict");
     assert!(folder.names().contains(&"report.xml".to_owned()));
     gate(&folder, &["absent"]).expect(2).mentions(&["absent"]);
     gate(&folder, &[]).expect(2).mentions(&["Usage"]);
@@ -88,12 +89,7 @@ fn pushes_pass_only_with_products_that_replay() {
     let git = |arguments: &str, code: i32| {
         let mut command = folder.shell("git");
         command.args(["-c", "user.name=x", "-c", "user.email=x@example.org"]);
-        command.args([
-            "-c",
-            "init.defaultBranch=main",
-            "-c",
-            "commit.gpgsign=false",
-        ]);
+        command.args(words! {"-c | init.defaultBranch=main | -c | commit.gpgsign=false"});
         command.args(arguments.split(' '));
         command.env("TCVERIFY", env!("CARGO_BIN_EXE_tcverify"));
         // Of whoever runs the tests in a hook.
@@ -138,11 +134,12 @@ fn pushes_pass_only_with_products_that_replay() {
         push(1).mentions(&[word]);
     }
     // Nor what a link leads to.
-    std::fs::remove_file(folder.path("tcverify.json")).unwrap();
+    folder.remove("tcverify.json");
     std::os::unix::fs::symlink("/etc/passwd", folder.path("tcverify.json")).unwrap();
     git("add tcverify.json", 0);
     let run = push(1).mentions(&["its tcverify.json is no file"]);
-    assert!(!run.stderr.contains("root:") && !run.stderr.contains("column"));
+    run.stderr.lacks("root:");
+    run.stderr.lacks("column");
     // Every ref serves files: HEAD~3 is good, HEAD~4 differs.
     git("push -q target.git HEAD~3:refs/heads/other", 0);
     git("push -q target.git :refs/heads/other", 0);

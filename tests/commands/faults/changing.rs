@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::LONG;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says};
 
 /// Starts the program and waits until it has mapped the file of this name.
 fn reading(folder: &Folder, arguments: &str, name: &str) -> Child {
@@ -64,7 +64,7 @@ fn truncated() {
         {
             return;
         }
-        assert!(said.contains("truncated"), "{said}");
+        said.says("truncated");
     }
     panic!("the file was never truncated in time");
 }
@@ -92,7 +92,7 @@ fn truncated_with_reports_to_write() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("while it was being read"), "{said}");
+    said.says("while it was being read");
     assert_eq!(folder.names(), ["d.npy", "report.json"]);
     assert_eq!(folder.read("report.json"), b"old");
 }
@@ -116,10 +116,7 @@ fn written_again() {
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(
-            said.starts_with("error: d.npy: was changed while it was being read"),
-            "{said}"
-        );
+        said.begins("error: d.npy: was changed while it was being read");
         assert!(output.stdout.is_empty());
         assert_eq!(folder.names(), ["d.npy"]);
         folder.save("d.npy", &zeros);

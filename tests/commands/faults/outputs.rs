@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use super::{CHECK, good, temporary};
-use crate::support::{fixture, say};
+use crate::support::{claims, fixture, say};
 
 #[cfg(target_os = "linux")]
 #[test]
@@ -20,7 +20,7 @@ fn a_device_that_is_full() {
         format!("{CHECK} --markdown /dev/full"),
     ] {
         let folder = good();
-        let run = folder.tcverify(&arguments).expect(2);
+        let run = folder.fails(&arguments);
         let run = run.mentions(&["error: /dev/full: cannot be written: No space left"]);
         assert_eq!(run.stderr.matches('\n').count(), 1, "{run:?}");
         assert_eq!(folder.names(), ["a.npy", "b.npy", "d.npy"]);
@@ -139,8 +139,6 @@ fn files_that_may_not_be_read() {
         ));
         return;
     }
-    folder
-        .tcverify(CHECK)
-        .refuses(&["a.npy: cannot be opened: Permission denied"]);
+    claims! {folder, "{CHECK} | refused | a.npy: cannot be opened: Permission denied"}
     assert!(temporary(&folder).is_empty());
 }

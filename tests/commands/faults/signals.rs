@@ -50,9 +50,7 @@ fn asked_to_end() {
         }
         for (arguments, count) in [(&one, 1), (&three, 3)] {
             let folder = Folder::new();
-            folder
-                .tcverify("generate generate:1:normal:64x64 --dtype fp32 --role c -o d.npy")
-                .expect(0);
+            folder.passes("generate generate:1:normal:64x64 --dtype fp32 --role c -o d.npy");
             let old = folder.read("d.npy");
             let mut child = start(&folder, arguments);
             wait_for(&folder, &mut child, count);
@@ -88,10 +86,10 @@ fn hung_up_on_but_told_not_to_care() {
 fn killed() {
     let folder = Folder::new();
     let replay = "replay --arch ampere --dtype fp16 generate:1:normal:600x8 generate:2:normal:8x600 -o d.npy";
-    folder.tcverify(replay).expect(0);
+    folder.passes(replay);
     let new = folder.read("d.npy");
     let whole = Instant::now();
-    folder.tcverify(replay).expect(0);
+    folder.passes(replay);
     let whole = whole.elapsed();
 
     let mut killed = 0;
@@ -111,7 +109,7 @@ fn killed() {
     }
     println!("{killed} of 40 were killed, and left {left} temporary files");
     assert!(killed > 5);
-    folder.tcverify(replay).expect(0);
+    folder.passes(replay);
     assert_eq!(folder.names(), ["d.npy"]);
     assert_eq!(folder.read("d.npy"), new);
 }
@@ -123,9 +121,7 @@ fn two_at_a_time() {
     let mut child = start(&folder, &format!("replay {LONG} -o slow.npy"));
     wait_for(&folder, &mut child, 1);
     let before = temporary(&folder);
-    folder
-        .tcverify("generate generate:1:normal:4x4 --dtype fp16 --role a -o a.npy")
-        .expect(0);
+    folder.passes("generate generate:1:normal:4x4 --dtype fp16 --role a -o a.npy");
     assert_eq!(temporary(&folder), before);
     send(&child, Signal::SIGTERM);
     child.wait().unwrap();
@@ -136,7 +132,7 @@ fn two_at_a_time() {
 fn a_folder_of_probes() {
     let folder = Folder::new();
     let whole = Instant::now();
-    folder.tcverify("probe --dtype fp16 -o probes").expect(0);
+    folder.passes("probe --dtype fp16 -o probes");
     let whole = whole.elapsed();
     std::fs::remove_dir_all(folder.path("probes")).unwrap();
     for i in 0..20 {

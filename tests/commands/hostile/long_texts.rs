@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tcverify::libraries::{self, MAX_TEXT};
 
-use crate::support::{Folder, good};
+use crate::support::{Folder, good, words};
 
 /// What is quadratic in this takes minutes.
 const LONG: usize = 300_000;
@@ -48,19 +48,7 @@ fn case(name: &str, a: &str) -> Value {
 #[test]
 fn paths() {
     let folder = good();
-    for piece in [
-        "#",
-        "a#",
-        "a/",
-        "../",
-        "./",
-        "//",
-        "a.npy#",
-        "x.npz#",
-        "*",
-        "é#",
-        "generate:",
-    ] {
+    for piece in words! {"# | a# | a/ | ../ | ./ | // | a.npy# | x.npz# | * | é# | generate:"} {
         let path = piece.repeat(LONG / piece.len());
         gives_no_verdict(&folder, piece, case("one", &path));
         gives_no_verdict(&folder, piece, case("one", &format!("a.npy#{path}")));

@@ -1,5 +1,7 @@
 //! Places where nothing can be written.
 
+use crate::support::{Says, words};
+
 use super::{good, refuses};
 
 const REPLAY: &str = "replay --arch ampere --dtype fp16 a.npy b.npy -o";
@@ -8,12 +10,12 @@ const CHECK: &str = "check --arch ampere --dtype fp16 a.npy b.npy d.npy --json";
 #[track_caller]
 fn unwritable(path: &str, words: &[&str]) {
     let folder = good();
-    std::fs::create_dir(folder.path("folder")).unwrap();
+    folder.create("folder");
     let cause = format!("error: {path}: cannot be written: ");
     let words = [&[cause.as_str()], words].concat();
     for command in [REPLAY, CHECK] {
         let run = refuses(&folder, &format!("{command} {path}"), &words);
-        assert!(!run.stderr.contains(".tcverify"), "{run:?}");
+        run.stderr.lacks(".tcverify");
     }
 }
 
@@ -41,24 +43,20 @@ fn standard_output_that_is_full() {
         return;
     };
     let folder = good();
-    for arguments in [
-        "check --arch ampere --dtype fp16 a.npy b.npy d.npy",
-        "check --arch ampere --dtype fp16 a.npy b.npy d.npy --json -",
-        "replay --arch ampere --dtype fp16 a.npy b.npy -o -",
-        "digest a.npy",
-        "archs",
-        "archs --json",
-        "completions bash",
-    ] {
+    for arguments in words! {"
+        check --arch ampere --dtype fp16 a.npy b.npy d.npy
+        | check --arch ampere --dtype fp16 a.npy b.npy d.npy --json -
+        | replay --arch ampere --dtype fp16 a.npy b.npy -o - | digest a.npy | archs | archs --json
+        | completions bash
+    "}
+    {
         let mut command = folder.command();
         command
             .args(arguments.split_whitespace())
             .stdout(full.try_clone().unwrap());
-        folder.run(&mut command).refuses(&[
-            "standard output",
-            "cannot be written",
-            "No space left",
-        ]);
+        folder
+            .run(&mut command)
+            .refuses(&words! {"standard output | cannot be written | No space left"});
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use super::{folder, page};
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, Says, words};
 
 /// What the browser makes of a page: the document after its script has run, and what it logged.
 pub fn shown(folder: &Folder, name: &str) -> Option<Run> {
@@ -19,20 +19,11 @@ pub fn shown(folder: &Folder, name: &str) -> Option<Run> {
     }
     let profile = tempfile::TempDir::new().unwrap();
     let mut command = folder.shell(browser.to_str().expect("a plain name"));
-    command.args([
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--enable-logging=stderr",
-        "--v=0",
-        "--virtual-time-budget=5000",
-        "--dump-dom",
-    ]);
+    command.args(words! {"
+        --headless | --no-sandbox | --disable-gpu | --disable-quic | --no-first-run
+        | --disable-background-networking | --disable-component-update | --disable-sync
+        | --enable-logging=stderr | --v=0 | --virtual-time-budget=5000 | --dump-dom
+    "});
     command.arg(format!("--user-data-dir={}", profile.path().display()));
     command.arg(format!("file://{}", folder.path(name).display()));
     Some(folder.run(&mut command).expect(0))
@@ -55,14 +46,11 @@ fn the_script_draws_without_an_error() {
     };
     assert_eq!(complaints(&run), [""; 0]);
     // 4 rows of 384 and 64 x 64, less the 64 in both; bins of 2 x 2: 4 x 192, and 32 x 32 less 32.
-    for text in [
-        "5,568 mismatches in 1,760 of 49,152 cells; at most 4 in one",
-        "<div id=\"map\" class=\"map\">",
-    ] {
-        assert!(run.stdout.contains(text), "{text}: {}", run.stdout);
-    }
+    run.says_all(words! {r#"
+        5,568 mismatches in 1,760 of 49,152 cells; at most 4 in one | <div id="map" class="map">
+    "#});
     // The script gave it the size of what it drew.
-    assert!(run.stdout.contains("style=\"height: "), "{}", run.stdout);
+    run.says("style=\"height: ");
 }
 
 #[test]
@@ -71,7 +59,7 @@ fn an_identical_page_has_no_error_either() {
     page(&folder, 0);
     if let Some(run) = shown(&folder, "page.html") {
         assert_eq!(complaints(&run), [""; 0]);
-        assert!(run.stdout.contains("All 196,608 elements"));
+        run.says("All 196,608 elements");
     }
 }
 
@@ -91,10 +79,7 @@ fn an_error_would_be_seen() {
     // The page forbids itself to load anything.
     if let Some(run) = shown(&folder, "loading.html") {
         let complaints = complaints(&run).join("\n");
-        assert!(
-            complaints.contains("Content Security Policy"),
-            "{complaints}"
-        );
+        complaints.says("Content Security Policy");
     }
 }
 
@@ -157,20 +142,15 @@ fn nothing_is_wider_than_a_phone() {
     let script = "var note = [...document.querySelectorAll('.constants td:nth-child(5)')].filter((c) => c.textContent); \
                   var more = 'notes ' + (Math.min(...note.map((c) => c.clientWidth)) > 200)";
     if let Some(said) = on_a_phone(&folder, "one.html", &page, script) {
-        assert!(said.contains("too wide by 0; notes true"), "{said}");
+        said.says("too wide by 0; notes true");
         let wide = page.replace("<main>", "<main><div style=\"width:600px\">x</div>");
         let said = on_a_phone(&folder, "wide.html", &wide, "").unwrap();
-        assert!(!said.contains("too wide by 0"), "{said}");
+        said.lacks("too wide by 0");
     }
     let cases = crate::batch::pages::every_kind();
-    cases.tcverify("batch cases.json -q --html .").expect(2);
-    for name in [
-        "index.html",
-        "case-001.html",
-        "case-002.html",
-        "case-003.html",
-    ] {
-        let page = String::from_utf8(cases.read(name)).unwrap();
+    cases.fails("batch cases.json -q --html .");
+    for name in words! {"index.html | case-001.html | case-002.html | case-003.html"} {
+        let page = cases.text(name);
         if let Some(said) = on_a_phone(&cases, &format!("phone-{name}"), &page, "") {
             assert!(said.contains("too wide by 0"), "{name}: {said}");
         }
@@ -181,7 +161,8 @@ fn nothing_is_wider_than_a_phone() {
 fn the_map_has_the_shape_of_d_and_its_colours_are_fixed() {
     let folder = folder(&|i, j| i < 64 && j < 64);
     let page = page(&folder, 1);
-    assert!(page.contains("&le; 0.1 %") && page.contains("of a cell differ"));
+    page.says("&le; 0.1 %");
+    page.says("of a cell differ");
     let script = "{
         const map = document.getElementById('heat'), pen = map.getContext('2d');
         const ratio = map.width / map.clientWidth, left = 8 + 7.2 * 3, top = 50;
@@ -229,7 +210,7 @@ fn a_lone_mismatch_is_ringed_and_labelled() {
     let page = page(&folder, 1);
     let mark = "\"marks\":[{\"label\":\"[300, 77]\",\"rows\":[300,301],\"columns\":[77,78]}]";
     assert!(page.contains(mark), "{page}");
-    assert!(page.contains("1 mismatch in 1 of 49,152 cells"));
+    page.says("1 mismatch in 1 of 49,152 cells");
     let Some(ringed) = ink(&folder, &page) else {
         return;
     };
@@ -249,22 +230,20 @@ fn groups_are_told_apart() {
     let page = page(&folder, 1);
     let group =
         |n: u32| format!("<span class=\"badge\"><span class=\"unseen\">group </span>{n}</span>");
-    for text in [
+    page.says_all([
         format!("<p>{} Rows 128 to 255, columns 128 to 255", group(1)),
         format!("<th scope=\"row\">{} [3, 2]</th>", group(2)),
         format!("<th scope=\"row\">{} [128, 128]</th>", group(1)),
         "{\"label\":\"1\",\"rows\":[128,256],\"columns\":[128,256]},{\"label\":\"2\",\"rows\":[3,4],\"columns\":[2,3]}".to_owned(),
-    ] {
-        assert!(page.contains(&text), "{text}: {page}");
-    }
+    ]);
     assert!(ink(&folder, &page).is_none_or(|ink| ink > 500));
 }
 
 #[test]
 fn the_index_sorts_and_filters() {
     let folder = crate::batch::pages::every_kind();
-    folder.tcverify("batch cases.json -q --html .").expect(2);
-    let page = String::from_utf8(folder.read("index.html")).unwrap();
+    folder.fails("batch cases.json -q --html .");
+    let page = folder.text("index.html");
     let script = "
         const said = [], rows = () => [...document.querySelectorAll('.cases tbody tr')].filter((row) => !row.hidden);
         const say = () => said.push(rows().map((row) => Number(row.dataset.place) + 1).join(''));
@@ -297,5 +276,5 @@ fn the_index_sorts_and_filters() {
     }
     // Without the script all of it is there to read.
     assert_eq!(page.matches("<tr class=").count(), 5);
-    assert!(page.contains("aria-label=\"Cases by verdict and text\" hidden>"));
+    page.says("aria-label=\"Cases by verdict and text\" hidden>");
 }

@@ -32,5 +32,5 @@ pub const CHECK: &str = "check --arch ampere --dtype fp16 a.npy b.npy d.npy -q -
 /// The page of a comparison.
 pub fn page(folder: &Folder, code: i32) -> String {
     folder.tcverify(CHECK).expect(code);
-    String::from_utf8(folder.read("page.html")).expect("UTF-8")
+    folder.text("page.html")
 }

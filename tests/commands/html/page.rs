@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{CHECK, folder, page};
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Members, Npy, Says, claims, floats, halves, words};
 
 /// The JSON that the script draws.
 fn data(page: &str) -> Value {
@@ -51,42 +51,33 @@ fn the_map_counts_every_mismatch_where_it_is() {
 #[test]
 fn a_period_of_the_rows_is_named() {
     let page = page(&folder(&|i, _| i % 128 == 5), 1);
-    assert!(
-        page.contains("1,536 of 1,536 mismatches lie at row mod 128 = 5."),
-        "{page}"
-    );
-    assert!(!page.contains("column mod"));
+    page.says("1,536 of 1,536 mismatches lie at row mod 128 = 5.");
+    page.lacks("column mod");
 }
 
 #[test]
 fn a_sample_says_what_was_compared() {
     let folder = folder(&|_, _| true);
-    folder
-        .tcverify(&format!("{CHECK} --rows 256..258 --cols 0..3"))
-        .expect(1);
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    folder.differs(&format!("{CHECK} --rows 256..258 --cols 0..3"));
+    let page = folder.text("page.html");
     let compared = unrolled(&data(&page)["compared"]);
     let at = 128 * 192;
     assert_eq!(compared[at..at + 3], [4, 2, 0]);
     assert_eq!(compared.iter().sum::<u64>(), 6);
-    assert!(page.contains("6 of 6 elements of rows 256 to 257, columns 0 to 2"));
+    page.says("6 of 6 elements of rows 256 to 257, columns 0 to 2");
 }
 
 #[test]
 fn bits_are_marked_and_the_trace_is_there_without_colours() {
     let page = page(&folder(&|i, j| (i, j) == (3, 2)), 1);
     // 3 is 0x40400000, -1.5 is 0xbfc00000.
-    for text in [
-        "[3, 2]",
-        "<code>0x40400000</code> <span class=\"bits\"><span class=\"s\"><b>0</b></span>\
-         <span class=\"e\"><b>10000000</b></span><span class=\"f\">10000000000000000000000</span></span>",
-        "<code>0xbfc00000</code> <span class=\"bits\"><span class=\"s\"><b>1</b></span>\
-         <span class=\"e\"><b>01111111</b></span>",
-        "<details><summary>What <code>tcverify explain</code> says of it</summary>",
-        "DIFFERENT  D[3, 2] differs from the model&#39;s result",
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
+    page.says_all(words! {r#"
+        [3, 2]
+        | <code>0x40400000</code> <span class="bits"><span class="s"><b>0</b></span><span class="e"><b>10000000</b></span><span class="f">10000000000000000000000</span></span>
+        | <code>0xbfc00000</code> <span class="bits"><span class="s"><b>1</b></span><span class="e"><b>01111111</b></span>
+        | <details><summary>What <code>tcverify explain</code> says of it</summary>
+        | DIFFERENT  D[3, 2] differs from the model&#39;s result
+    "#});
     assert!(!page.contains('\u{1b}'));
 }
 
@@ -106,24 +97,19 @@ fn the_verdict_and_its_sources_are_there() {
         said.extend(["path", "file_sha256", "payload_sha256"].map(|key| input[key].clone()));
     }
     said.extend(
-        report["rule"]["model"]["constants"]
-            .as_array()
-            .unwrap()
+        report["rule"]["model"]
+            .list("constants")
             .iter()
             .map(|c| c["name"].clone()),
     );
     for text in said {
         assert!(page.contains(text.as_str().unwrap()), "{text}");
     }
-    assert!(page.contains("All 196,608 elements of D are reproduced, bit for bit."));
+    page.says("All 196,608 elements of D are reproduced, bit for bit.");
     // Nothing to show, nothing shown.
-    for absent in [
-        "id=\"map\"",
-        "map-data",
-        "How they differ",
-        "The first mismatches",
-        "Likely cause",
-    ] {
+    for absent in
+        words! {r#"id="map" | map-data | How they differ | The first mismatches | Likely cause"#}
+    {
         assert!(!page.contains(absent), "{absent}");
     }
 }
@@ -135,8 +121,8 @@ fn a_digest_has_a_page_too() {
     let check = format!(
         "check --arch ampere --dtype fp16 --d-digest {wanted} a.npy b.npy -q --html page.html"
     );
-    folder.tcverify(&check).expect(1);
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    folder.differs(&check);
+    let page = folder.text("page.html");
     assert!(page.contains(&wanted) && page.contains("The reproduced D has a different digest."));
 }
 
@@ -144,14 +130,14 @@ fn a_digest_has_a_page_too() {
 fn names_of_files_are_text() {
     let folder = folder(&|i, _| i == 0);
     let name = "<script>alert(1)<";
-    std::fs::create_dir(folder.path(name)).unwrap();
+    folder.create(name);
     let evil = format!("{name}/script>\"'&\u{202e}.npy");
-    std::fs::copy(folder.path("a.npy"), folder.path(&evil)).unwrap();
+    folder.copy("a.npy", &evil);
     let check = CHECK.replace(" a.npy", &format!(" {evil}"));
-    folder.tcverify(&check).expect(1);
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    folder.differs(&check);
+    let page = folder.text("page.html");
     assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'));
-    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;\\u{202e}.npy"));
+    page.says("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;\\u{202e}.npy");
     assert_eq!(page.matches("<script").count(), 2);
     assert_eq!(page.matches("</script").count(), 2);
 }
@@ -160,7 +146,7 @@ fn names_of_files_are_text() {
 #[test]
 fn what_a_model_says_is_text() {
     let folder = folder(&|i, _| i == 0);
-    let run = folder.tcverify("archs ampere --json").expect(0);
+    let run = folder.passes("archs ampere --json");
     let evil = "<img src=x onerror=alert(1)>";
     let mut model = run.json();
     if let Some(list) = model.as_array() {
@@ -177,9 +163,9 @@ fn what_a_model_says_is_text() {
     }
     folder.write("model.json", model.to_string());
     let check = CHECK.replace("--arch ampere", "--model model.json");
-    folder.tcverify(&check).expect(1);
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
-    assert!(!page.contains("<img"));
+    folder.differs(&check);
+    let page = folder.text("page.html");
+    page.lacks("<img");
     assert!(page.matches("&lt;img src=x onerror=alert(1)&gt;").count() > 2);
 }
 
@@ -187,22 +173,13 @@ fn what_a_model_says_is_text() {
 fn nothing_comes_from_elsewhere() {
     for code in [0, 1] {
         let page = page(&folder(&|_, _| code == 1), code);
-        assert!(page.contains(
-            "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\""
-        ));
-        assert!(page.contains("name=\"viewport\""));
+        page.says("content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\"");
+        page.says("name=\"viewport\"");
         // But for the citations, which are text.
-        for word in [
-            "src=",
-            "href=",
-            "@import",
-            "url(",
-            "fetch(",
-            "XMLHttpRequest",
-            "<link",
-            "<iframe",
-            "innerHTML",
-        ] {
+        for word in words! {"
+            src= | href= | @import | url( | fetch( | XMLHttpRequest | <link | <iframe | innerHTML
+        "}
+        {
             assert!(!page.contains(word), "{word}");
         }
     }
@@ -213,9 +190,7 @@ fn two_runs_and_any_number_of_threads_give_the_same_page() {
     let folder = folder(&|i, j| (i * j) % 7 == 3);
     let first = page(&folder, 1);
     for threads in 1..4 {
-        folder
-            .tcverify(&format!("{CHECK} --threads {threads}"))
-            .expect(1);
+        folder.differs(&format!("{CHECK} --threads {threads}"));
         assert!(
             folder.read("page.html") == first.as_bytes(),
             "{threads} threads"
@@ -243,45 +218,31 @@ fn the_page_stays_small_whatever_d_is() {
 fn a_schedule_is_shown_and_traced() {
     let folder = folder(&|row, _| row == 3);
     let check = "check --arch ampere --dtype fp16 --schedule cutlass-splitk-serial --split-k 2";
-    folder
-        .tcverify(&format!("{check} a.npy b.npy d.npy -q --html page.html"))
-        .expect(1);
-    let page = String::from_utf8(folder.read("page.html")).unwrap();
-    for words in [
-        "The kernel&#39;s schedule",
-        "cutlass-splitk-serial",
-        "split_k 2",
-        "partial sum 2 of 2",
-        "added to D as it is stored",
-    ] {
-        assert!(page.contains(words), "{words}");
-    }
+    folder.differs(&format!("{check} a.npy b.npy d.npy -q --html page.html"));
+    let page = folder.text("page.html");
+    page.says_all(words! {"
+        The kernel&#39;s schedule | cutlass-splitk-serial | split_k 2 | partial sum 2 of 2
+        | added to D as it is stored
+    "});
 }
 
 #[test]
 fn a_page_never_replaces_an_input_nor_another_report() {
     let folder = folder(&|_, _| false);
     let check = CHECK.replace(" --html page.html", "");
-    folder
-        .tcverify(&format!("{check} --html d.npy"))
-        .refuses(&["d.npy", "would overwrite"]);
-    folder
-        .tcverify(&format!("{check} --html x --json x"))
-        .refuses(&["x: the page and the JSON report cannot go to the same place"]);
-    folder
-        .tcverify(&format!("{check} --html - --json -"))
-        .refuses(&["cannot go to the same place"]);
-    folder
-        .tcverify(&format!("{check} --html nowhere/x.html"))
-        .refuses(&["nowhere/x.html"]);
+    claims! {folder, "
+        {check} --html d.npy | refused | d.npy | would overwrite
+        {check} --html x --json x | refused
+            | x: the page and the JSON report cannot go to the same place
+        {check} --html - --json - | refused | cannot go to the same place
+        {check} --html nowhere/x.html | refused | nowhere/x.html
+    "}
     assert_eq!(folder.names(), ["a.npy", "b.npy", "d.npy"]);
 }
 
 #[test]
 fn a_page_on_standard_output_is_all_there_is() {
     let folder = folder(&|_, _| false);
-    let run = folder
-        .tcverify(&CHECK.replace("-q --html page.html", "--html -"))
-        .expect(0);
+    let run = folder.passes(&CHECK.replace("-q --html page.html", "--html -"));
     assert!(run.stdout.starts_with("<!DOCTYPE html>") && run.stdout.ends_with("</html>\n"));
 }

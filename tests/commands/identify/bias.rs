@@ -1,6 +1,6 @@
 //! A bias that is given: every candidate adds it, and a result without it is none's.
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy, Says, claims, holds, rows};
 
 const A: &str = "generate:1:normal:17x160";
 const B: &str = "generate:2:normal:160x24";
@@ -9,24 +9,19 @@ const BIAS: &str = "generate:3:normal:1x24";
 /// Results with a bias, of two GPUs that round differently and in two formats.
 fn made() -> Folder {
     let folder = Folder::new();
-    for (name, arch, options) in [
-        ("hopper", "h100", "--d-dtype bf16"),
-        ("ampere", "a100", "--d-dtype bf16"),
-        ("wide", "h100", "--d-dtype fp32"),
-        ("other", "a100", "--d-dtype fp32"),
-        (
-            "sliced",
-            "a100",
-            "--schedule cublas-workspace --split-k 5 --tile-k 32",
-        ),
-    ] {
+    for [name, arch, options] in rows! {"
+        hopper | h100 | --d-dtype bf16
+        ampere | a100 | --d-dtype bf16
+        wide | h100 | --d-dtype fp32
+        other | a100 | --d-dtype fp32
+        sliced | a100 | --schedule cublas-workspace --split-k 5 --tile-k 32
+    "}
+    {
         let replay = format!("replay --arch {arch} --dtype bf16 {options} --bias {BIAS}");
-        folder
-            .tcverify(&format!("{replay} {A} {B} -o {name}.npy"))
-            .expect(0);
+        folder.passes(&format!("{replay} {A} {B} -o {name}.npy"));
     }
     let alone = format!("replay --arch h100 --dtype bf16 --d-dtype bf16 {A} {B} -o none.npy");
-    folder.tcverify(&alone).expect(0);
+    folder.passes(&alone);
     folder
 }
 
@@ -45,21 +40,21 @@ fn who_computed_a_product_and_a_bias() {
         ("sliced", "ampere"),
     ] {
         let found = identify(name, &format!("--bias {BIAS}")).expect(0).json();
-        let fits = found["fits"].as_array().unwrap();
+        let fits = found.list("fits");
         let fit = fits.iter().find(|fit| {
-            let names = fit["names"].as_array().unwrap();
+            let names = fit.list("names");
             fit["in_full"] == true && names.iter().any(|one| one["architecture"] == arch)
         });
         let fit = fit.unwrap_or_else(|| panic!("{name}: {found:#}"));
-        let names = fit["names"].as_array().unwrap();
+        let names = fit.list("names");
         let own = names
             .iter()
             .find(|one| one["architecture"] == arch)
             .unwrap();
-        let check = own["command"].as_str().unwrap();
-        assert!(check.contains("--bias"), "{check}");
+        let check = own.string("command");
+        check.says("--bias");
         let check = check.strip_prefix("tcverify ").unwrap();
-        folder.tcverify(&format!("{check} -q")).expect(0);
+        folder.passes(&format!("{check} -q"));
     }
     // Another bias, and a result to which none was added.
     identify("hopper", "--bias generate:4:normal:1x24").expect(1);
@@ -80,10 +75,10 @@ fn who_computed_a_product_and_a_bias() {
 fn the_unit_is_chosen_beside_a_bias() {
     let folder = made();
     let check = format!("check --arch auto --dtype bf16 --bias {BIAS} {A} {B}");
-    let found = folder.tcverify(&format!("{check} ampere.npy")).expect(0);
-    assert!(found.stdout.contains("IDENTICAL"), "{}", found.stdout);
-    assert!(found.stdout.contains("bias"), "{}", found.stdout);
-    folder.tcverify(&format!("{check} none.npy")).expect(1);
+    claims! {folder, "
+        {check} ampere.npy | 0 | IDENTICAL | bias
+        {check} none.npy | 1
+    "}
 }
 
 #[test]
@@ -91,15 +86,9 @@ fn two_results_with_a_bias() {
     let folder = made();
     let compare = |options: &str| {
         let words = format!("compare wide.npy other.npy {A} {B} --dtype bf16 {options}");
-        folder
-            .tcverify(&format!("{words} --json -"))
-            .expect(1)
-            .json()
+        folder.differing(&format!("{words} --json -"))
     };
     let gpus = "--arch1 h100 --arch2 a100";
-    assert_eq!(
-        compare(&format!("{gpus} --bias {BIAS}"))["explained"],
-        "both"
-    );
+    holds! {compare(&format!("{gpus} --bias {BIAS}")), "explained = both"}
     assert_eq!(compare(gpus)["explained"], "neither");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, Members};
 
 /// A and B of a format, and D of a product of them.
 fn captured(dtype: &str, product: &str) -> Folder {
@@ -10,10 +10,10 @@ fn captured(dtype: &str, product: &str) -> Folder {
     for (role, seed, shape) in [("a", 5, "24x96"), ("b", 6, "96x20")] {
         let spec = format!("generate:{seed}:normal:{shape}");
         let made = format!("generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy");
-        folder.tcverify(&made).expect(0);
+        folder.passes(&made);
     }
     let replay = format!("replay --dtype {dtype} {product} a.npy b.npy -q -o d.npy");
-    folder.tcverify(&replay).expect(0);
+    folder.passes(&replay);
     folder
 }
 
@@ -22,8 +22,8 @@ fn fits(folder: &Folder, dtype: &str) -> Vec<Value> {
     let command = format!("identify --dtype {dtype} --json found.json a.npy b.npy d.npy");
     let run = folder.tcverify(&command);
     assert!(matches!(run.code, Some(0 | 1)), "{}", run.stderr);
-    let report: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
-    report["fits"].as_array().unwrap().clone()
+    let report: Value = folder.document("found.json");
+    report.list("fits").clone()
 }
 
 #[test]
@@ -44,9 +44,9 @@ fn the_schedule_of_an_emulation_is_named() {
         let fit = fit.unwrap_or_else(|| panic!("{product} {schedule}: {found:#?}"));
         assert_eq!(fit["rounded_to"], Value::Null, "{fit}");
         // What is printed judges D alike.
-        let command = fit["names"][0]["command"].as_str().unwrap();
+        let command = fit["names"][0].string("command");
         let words = command.strip_prefix("tcverify ").unwrap();
-        folder.tcverify(words).expect(0);
+        folder.passes(words);
         // One wrong bit, and nothing fits.
         let mut d = folder.read("d.npy");
         *d.last_mut().unwrap() ^= 1;

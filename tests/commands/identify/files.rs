@@ -1,6 +1,6 @@
 //! Files, formats and shapes.
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Members, Npy, claims, floats, halves};
 
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -12,17 +12,10 @@ fn folder() -> Folder {
 
 #[test]
 fn the_text_names_models_and_operands_that_separate_them() {
-    let text = folder()
-        .tcverify("identify a.npy b.npy d.npy")
-        .expect(0)
-        .stdout;
-    for words in [
-        "give the one element of D; this D cannot distinguish them",
-        "tcverify check --arch volta --instruction mma --dtype fp16 --acc fp32 a.npy b.npy d.npy\n",
-        "differs from volta mma on k=0 ",
-    ] {
-        assert!(text.contains(words), "{words} is not in {text}");
-    }
+    claims! {folder(), r"identify a.npy b.npy d.npy | 0
+        | give the one element of D; this D cannot distinguish them
+        | tcverify check --arch volta --instruction mma --dtype fp16 --acc fp32 a.npy b.npy d.npy\n
+        | differs from volta mma on k=0\_"}
 }
 
 /// Codes without a type can be of any format of their width.
@@ -34,11 +27,8 @@ fn formats_are_found_where_files_cannot_say_them() {
     folder.save("a.npy", &Npy::new("|u1", &[1, 1], vec![0x14]));
     folder.save("b.npy", &Npy::new("|u1", &[1, 1], vec![0x1a]));
     folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[15.0])));
-    let report = folder
-        .tcverify("identify --json - a.npy b.npy d.npy")
-        .expect(0)
-        .json();
-    let fits = report["fits"].as_array().unwrap();
+    let report = folder.json("identify --json - a.npy b.npy d.npy");
+    let fits = report.list("fits");
     assert!(!fits.is_empty());
     for fit in fits {
         let pair = [&fit["arithmetic"]["a"], &fit["arithmetic"]["b"]];
@@ -53,15 +43,13 @@ fn kernels_of_codes_without_a_type_are_found() {
     let folder = Folder::new();
     for (seed, shape, role) in [(1, "24x1536", "a"), (2, "1536x40", "b")] {
         let made = format!("generate generate:{seed}:normal:{shape} --dtype bf16 --role {role} -q");
-        folder.tcverify(&format!("{made} -o {role}.npy")).expect(0);
+        folder.passes(&format!("{made} -o {role}.npy"));
     }
     let made =
         "replay --arch h100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3";
-    folder
-        .tcverify(&format!("{made} a.npy b.npy -q -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("{made} a.npy b.npy -q -o d.npy"));
     let search = "identify --arch h100 a.npy b.npy d.npy";
-    let text = folder.tcverify(search).expect(0).stdout;
+    let text = folder.stdout(search);
     let command = "--dtype bf16 --acc fp32 --schedule cublas-workspace --split-k 3";
     assert!(text.contains(command), "{text}");
 }
@@ -70,17 +58,9 @@ fn kernels_of_codes_without_a_type_are_found() {
 fn a_result_of_no_model_exits_with_1() {
     let folder = folder();
     folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[7.5])));
-    let run = folder.tcverify("identify a.npy b.npy d.npy").expect(1);
-    assert!(
-        run.stdout.starts_with("NONE  gives this D, of "),
-        "{}",
-        run.stdout
-    );
+    claims! {folder, r"identify a.npy b.npy d.npy | 1 | ^NONE  gives this D, of\_"}
     assert_eq!(
-        folder
-            .tcverify("identify --quiet a.npy b.npy d.npy")
-            .expect(1)
-            .stdout,
+        folder.differs("identify --quiet a.npy b.npy d.npy").stdout,
         ""
     );
 }
@@ -89,23 +69,12 @@ fn a_result_of_no_model_exits_with_1() {
 fn results_rounded_to_fewer_bits() {
     let folder = folder();
     folder.save("d.npy", &Npy::new("<V2", &[1, 1], vec![0xe0, 0x40]));
-    let text = folder
-        .tcverify("identify a.npy b.npy d.npy")
-        .expect(0)
-        .stdout;
-    assert!(
-        text.contains("fp16*fp16 -> fp32, rounded to bf16"),
-        "{text}"
-    );
+    claims! {folder, "identify a.npy b.npy d.npy | 0 | fp16*fp16 -> fp32, rounded to bf16"}
 }
 
 #[test]
 fn a_sample_can_be_all() {
-    let text = folder()
-        .tcverify("identify --quick a.npy b.npy d.npy")
-        .expect(0)
-        .stdout;
-    assert!(text.contains("give the one element of D"), "{text}");
+    claims! {folder(), "identify --quick a.npy b.npy d.npy | 0 | give the one element of D"}
 }
 
 #[test]
@@ -134,20 +103,12 @@ fn what_cannot_be_is_said() {
 fn operands_may_be_generated() {
     let folder = Folder::new();
     let product = "generate:1:normal:40x64 generate:1:normal:64x40";
-    folder
-        .tcverify(&format!(
-            "replay --arch a100 --dtype bf16 {product} -o d.npy"
-        ))
-        .expect(0);
-    let run = folder
-        .tcverify(&format!("identify --dtype bf16 --json - {product} d.npy"))
-        .expect(0);
+    claims! {folder, "replay --arch a100 --dtype bf16 {product} -o d.npy | 0"}
+    let run = folder.passes(&format!("identify --dtype bf16 --json - {product} d.npy"));
     let report = run.json();
-    assert_eq!(report["fits"].as_array().unwrap().len(), 1);
+    assert_eq!(report.list("fits").len(), 1);
     assert_eq!(report["fits"][0]["names"][1]["architecture"], "ada");
-    folder
-        .tcverify(&format!("identify {product} d.npy"))
-        .refuses(&["generate:1:normal:40x64", "--dtype"]);
+    claims! {folder, "identify {product} d.npy | refused | generate:1:normal:40x64 | --dtype"}
 }
 
 /// Operands that torch drew need no file here either.
@@ -157,9 +118,12 @@ fn numbers_of_torch_are_operands() {
     let operands =
         "generate:torch-cuda-randn:420:0:132:31x256 generate:torch-cuda-randn:420:4:132:256x16";
     let made = format!("replay --arch h100 --dtype bf16 {operands} -q -o d.npy");
-    folder.tcverify(&made).expect(0);
-    let run = folder.tcverify(&format!("identify --dtype bf16 {operands} d.npy"));
-    assert!(run.expect(0).stdout.contains("hopper wgmma"));
+    folder.passes(&made);
+    assert!(
+        folder
+            .stdout(&format!("identify --dtype bf16 {operands} d.npy"))
+            .contains("hopper wgmma")
+    );
     let compare = format!("compare --dtype bf16 d.npy d.npy {operands}");
-    folder.tcverify(&compare).expect(0);
+    folder.passes(&compare);
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::support::hidden::machine::Machine;
 use crate::support::hidden::number::{BF16, Dice, FP16, FP32, Layout, Meaning, TF32};
-use crate::support::{Folder, Npy, floats, le16};
+use crate::support::{Folder, Members, Npy, floats, le16};
 
 const M: usize = 12;
 const N: usize = 10;
@@ -254,8 +254,8 @@ fn judge(kernel: Kernel, operand: Layout, k: usize, bf16: bool) -> (Outcome, Str
     ));
     assert!(matches!(run.code, Some(0 | 1)), "{}", run.stderr);
     let text = run.stdout;
-    let json: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
-    let fits = json["fits"].as_array().unwrap();
+    let json: Value = folder.document("found.json");
+    let fits = json.list("fits");
     if fits.is_empty() {
         return (Outcome::NotFound, text);
     }

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, Members, Says, holds, rows};
 
 /// A product of a kernel, made by `replay`, and what `identify` says of it: text and JSON.
 fn identified(product: &str, operands: &str, options: &str) -> (String, Value) {
     let folder = Folder::new();
     let made = format!("replay {product} {operands} -o d.npy");
-    folder.tcverify(&made).expect(0);
+    folder.passes(&made);
     let run = folder.tcverify(&format!(
         "identify {options} --json found.json {operands} d.npy"
     ));
@@ -23,11 +23,11 @@ fn operands(seed: u64, m: usize, n: usize, k: usize) -> String {
 }
 
 fn fits(report: &Value) -> &[Value] {
-    report["fits"].as_array().unwrap()
+    report.list("fits")
 }
 
 fn is_by(fit: &Value, architecture: &str, schedule: &str) -> bool {
-    let mut names = fit["names"].as_array().unwrap().iter();
+    let mut names = fit.list("names").iter();
     fit["schedule"]["name"] == schedule && names.any(|name| name["architecture"] == architecture)
 }
 
@@ -47,7 +47,7 @@ fn a_narrow_result_is_not_named_after_a_plain_model() {
             let product =
                 format!("--arch ampere --dtype bf16 --d-dtype bf16 --schedule {schedule} {more}");
             let (text, report) = identified(&product, &operands, "--dtype bf16");
-            assert!(report["schedules"]["tested"].as_u64().unwrap() > 500);
+            assert!(report["schedules"].number("tested") > 500);
             assert_eq!(report["schedules"]["untested"], 0);
             let fits = fits(&report);
             let found = fits.iter().any(|fit| is_by(fit, "ampere", schedule));
@@ -73,25 +73,15 @@ fn a_narrow_result_is_not_named_after_a_plain_model() {
 #[ignore = "long"]
 fn kernels_outside_the_search_have_no_one_maker() {
     let mut wrong = Vec::new();
-    for (seed, dtype, kernel) in [
-        (1, "bf16", "--alpha 0.3"),
-        (2, "fp16", "--alpha 0.7"),
-        (
-            1,
-            "bf16",
-            "--schedule cublas-workspace --split-k 6 --set sum_order=reverse --set partials=f32",
-        ),
-        (
-            2,
-            "bf16",
-            "--set split=workspace --split-k 3 --set grain=56 --tile-k 8",
-        ),
-        (
-            3,
-            "fp16",
-            "--schedule cublas-workspace --split-k 7 --set sum_order=pairwise --set partials=f32",
-        ),
-    ] {
+    for [seed, dtype, kernel] in rows! {"
+        1 | bf16 | --alpha 0.3
+        2 | fp16 | --alpha 0.7
+        1 | bf16 | --schedule cublas-workspace --split-k 6 --set sum_order=reverse --set partials=f32
+        2 | bf16 | --set split=workspace --split-k 3 --set grain=56 --tile-k 8
+        3 | fp16 | --schedule cublas-workspace --split-k 7 --set sum_order=pairwise --set partials=f32
+    "}
+    {
+        let seed = seed.parse().unwrap();
         let product = format!("--arch ampere --dtype {dtype} --d-dtype {dtype} {kernel}");
         let operands = operands(seed, 32, 48, 1000);
         let options = format!("--dtype {dtype}");
@@ -100,7 +90,7 @@ fn kernels_outside_the_search_have_no_one_maker() {
         if text.starts_with("ONE") {
             wrong.push(format!("{kernel} ({seed}, {named}): {text}"));
         }
-        assert!(text.contains("\n  never: "), "{text}");
+        text.says("\n  never: ");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -113,21 +103,12 @@ fn a_plain_fit_without_schedules_is_not_the_one() {
     let (text, report) = identified(product, &operands, "--dtype bf16");
     assert_eq!(report["schedules"], Value::Null);
     assert_eq!(fits(&report).len(), 1);
-    assert!(
-        text.starts_with("1 model alone gives all 1,024 elements of D"),
-        "{text}"
-    );
-    assert!(
-        text.contains("schedules of kernels were not searched"),
-        "{text}"
-    );
+    text.begins("1 model alone gives all 1,024 elements of D");
+    text.says("schedules of kernels were not searched");
     // Searched, they are not missing.
     let (text, _) = identified(product, &operands, "--dtype bf16 --schedules always");
-    assert!(!text.contains("were not searched"), "{text}");
-    assert!(
-        text.contains("candidates under schedules of kernels"),
-        "{text}"
-    );
+    text.lacks("were not searched");
+    text.says("candidates under schedules of kernels");
 }
 
 /// Full replays are work, too.
@@ -137,12 +118,8 @@ fn full_replays_are_within_the_budget() {
     let operands = operands(1, 512, 512, 128);
     let (text, report) = identified(product, &operands, "--dtype bf16 --budget 2");
     let fit = &fits(&report)[0];
-    assert_eq!(fit["in_full"], false);
-    assert_eq!(fit["tested"], 1024);
-    assert!(
-        text.contains("1 that fits was not replayed in full"),
-        "{text}"
-    );
+    holds! {fit, "in_full = false | tested = 1024"}
+    text.says("1 that fits was not replayed in full");
     let (_, report) = identified(product, &operands, "--dtype bf16");
     assert_eq!(fits(&report)[0]["in_full"], true);
 }
@@ -153,7 +130,7 @@ fn operands_that_decide_between_schedules_do() {
     let product =
         "--arch ampere --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3";
     let (_, report) = identified(product, &operands(5, 16, 16, 256), "--dtype bf16");
-    let separations = report["separations"].as_array().unwrap();
+    let separations = report.list("separations");
     let told = separations
         .iter()
         .filter(|apart| !apart["operands"].is_null());
@@ -171,11 +148,11 @@ fn operands_that_decide_between_schedules_do() {
         folder.save("b.npy", &crate::support::Npy::new("<V2", &[k, 1], b));
         let digests = [0, 1].map(|i| {
             let fit = &fits(&report)[apart["between"][i].as_u64().unwrap() as usize];
-            let command = fit["names"][0]["command"].as_str().unwrap();
+            let command = fit["names"][0].string("command");
             let options = command.strip_prefix("tcverify check ").unwrap();
             let options = options.split(" generate:").next().unwrap();
             let replay = format!("replay {options} a.npy b.npy -o d.npy");
-            folder.tcverify(&replay).expect(0);
+            folder.passes(&replay);
             std::fs::read(folder.path("d.npy")).unwrap()
         });
         assert_ne!(digests[0], digests[1], "{apart}");

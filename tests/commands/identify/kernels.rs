@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, Says, claims, holds};
 
 const NVJET: &str = "nvjet_sm90_tss_64x104_64x10_4x1_v_bz_splitK_TNT";
 const AMPERE: &str = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn";
@@ -13,15 +13,10 @@ fn product(shape: [usize; 3], how: &str) -> Folder {
     let [m, n, k] = shape;
     for (seed, size, role) in [(1, [m, k], "a"), (2, [k, n], "b")] {
         let [rows, columns] = size;
-        folder
-            .tcverify(&format!(
-                "generate generate:{seed}:normal:{rows}x{columns} --dtype bf16 --role {role} -o {role}.npy"
-            ))
-            .expect(0);
+        claims! {folder, "generate generate:{seed}:normal:{rows}x{columns} --dtype bf16 --role {role} -o {role}.npy
+        | 0"}
     }
-    folder
-        .tcverify(&format!("replay --dtype bf16 {how} a.npy b.npy -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay --dtype bf16 {how} a.npy b.npy -o d.npy"));
     folder
 }
 
@@ -55,7 +50,7 @@ fn slices_that_a_name_leaves_open_are_found() {
         let how = format!("--arch h100 --schedule cublas-nvjet-splitk --split-k {slices}");
         let folder = product([24, 40, 1536], &how);
         let search = format!("identify --kernel {NVJET} a.npy b.npy d.npy");
-        let report = folder.tcverify(&format!("{search} --json -")).expect(0);
+        let report = folder.passes(&format!("{search} --json -"));
         let report = report.json();
         let [fit] = &fits(&report)[..] else {
             panic!("{report}")
@@ -65,15 +60,9 @@ fn slices_that_a_name_leaves_open_are_found() {
         assert_eq!(setting(fit, "operands"), "bf16 stated");
         assert_eq!(fit["names"][0]["architecture"], "hopper");
         confirm(&folder, fit);
-        let text = folder.tcverify(&search).expect(0).stdout;
-        for words in [
-            &format!("found: slices {slices}"),
-            "stated: GPU sm_90, operands bf16",
-            &format!("--split-k {slices}"),
-            "never: orders that contradict the kernel text: omit --kernel",
-        ] {
-            assert!(text.contains(words), "{words}: {text}");
-        }
+        claims! {folder, "{search} | 0 | found: slices {slices} | stated: GPU sm_90, operands bf16
+            | --split-k {slices}
+            | never: orders that contradict the kernel text: omit --kernel"}
     }
 }
 
@@ -82,7 +71,7 @@ fn how_slices_meet_is_found_too() {
     let how = "--arch a100 --d-dtype bf16 --schedule cublas-workspace --tile-k 64 --split-k 4";
     let folder = product([24, 40, 1000], how);
     let search = format!("identify --kernel {AMPERE} a.npy b.npy d.npy --json -");
-    let report = folder.tcverify(&search).expect(0).json();
+    let report = folder.json(&search);
     let found = fits(&report);
     assert!(!found.is_empty());
     for fit in found {
@@ -92,8 +81,9 @@ fn how_slices_meet_is_found_too() {
         confirm(&folder, fit);
     }
     // What the text says stands: no kernel of nvjet gives this.
-    let other = folder.tcverify(&search.replace(AMPERE, &NVJET.replace("tss", "tst")));
-    assert!(fits(&other.expect(1).json()).is_empty());
+    assert!(
+        fits(&folder.differing(&search.replace(AMPERE, &NVJET.replace("tss", "tst")))).is_empty()
+    );
 }
 
 /// The headline counts what was searched: no models alone where a kernel is stated.
@@ -117,30 +107,20 @@ fn the_headline_says_what_the_words_allow() {
     let text = run.expect(0).stdout;
     assert_eq!(text.lines().next(), Some(&words[..]), "{text}");
     // None of them: one chain over K.
-    folder
-        .tcverify("replay --dtype bf16 --arch h100 a.npy b.npy -o other.npy")
-        .expect(0);
+    folder.passes("replay --dtype bf16 --arch h100 a.npy b.npy -o other.npy");
     let other = folder.tcverify(&format!("identify --kernel {NVJET} a.npy b.npy other.npy"));
     let words = format!("NONE  gives this D, of {tested} candidates that the kernel text allows");
     let text = other.expect(1).stdout;
     assert!(text.starts_with(&words), "{text}");
-    assert!(!text.contains("models alone"), "{text}");
+    text.lacks("models alone");
     // Nothing left open: one candidate, with nothing to compare it with.
     let (run, _) = ask(
         "algo=66,stages=35,splitK=3,reduction=2",
         "--dtype bf16 --arch h100",
     );
     let text = run.expect(0).stdout;
-    assert!(
-        text.starts_with(
-            "1 candidate gives all 960 elements of D (of 1 candidate of hopper that the kernel text allows"
-        ),
-        "{text}"
-    );
-    assert!(
-        text.contains("determines the order, so nothing else was tested"),
-        "{text}"
-    );
+    text.begins("1 candidate gives all 960 elements of D (of 1 candidate of hopper that the kernel text allows");
+    text.says("determines the order, so nothing else was tested");
     // Without words nothing is said of them.
     let plain = folder
         .tcverify("identify --dtype bf16 --json - a.npy b.npy d.npy")
@@ -156,12 +136,9 @@ fn slices_that_are_tied_share_a_line() {
     let folder = product([4, 6, 1536], how);
     let name = NVJET.replace("tss", "tst");
     let search = format!("identify --kernel {name} a.npy b.npy d.npy");
-    let report = folder
-        .tcverify(&format!("{search} --json -"))
-        .expect(0)
-        .json();
+    let report = folder.json(&format!("{search} --json -"));
     assert!(fits(&report).len() > 3, "{report}");
-    let text = folder.tcverify(&search).expect(0).stdout;
+    let text = folder.stdout(&search);
     let lines: Vec<_> = text
         .lines()
         .filter(|line| line.contains("- kernel-nvjet"))
@@ -171,13 +148,10 @@ fn slices_that_are_tied_share_a_line() {
         .trim()
         .strip_prefix("- kernel-nvjet: ")
         .expect("numbers of slices");
-    assert!(
-        text.contains(&format!(
-            "found: slices {}",
-            slices.trim_end_matches(" slices")
-        )),
-        "{text}"
-    );
+    text.says(&format!(
+        "found: slices {}",
+        slices.trim_end_matches(" slices")
+    ));
 }
 
 /// Lanes that share an element of D as no preset says: 16 of them, with pieces of K.
@@ -185,7 +159,7 @@ fn slices_that_are_tied_share_a_line() {
 fn custom_options_of_gemv_kernels_are_found() {
     let folder = product([1, 40, 300], "--arch h100 --kernel algo=13,custom=44");
     let search = "identify --dtype bf16 a.npy b.npy d.npy --json -";
-    let report = folder.tcverify(search).expect(0).json();
+    let report = folder.json(search);
     let kernels = fits(&report).iter();
     let kernels: Vec<&Value> = kernels
         .filter(|fit| fit["schedule"]["kernel"].is_object())
@@ -200,7 +174,7 @@ fn custom_options_of_gemv_kernels_are_found() {
     }
     // Others do not give it.
     let other = "check --arch h100 --dtype bf16 --kernel algo=13,custom=42 a.npy b.npy d.npy";
-    folder.tcverify(other).expect(1);
+    folder.differs(other);
 }
 
 #[test]
@@ -208,21 +182,16 @@ fn a_scale_of_results_is_taken_into_account() {
     let folder = Folder::new();
     let product = "--dtype e4m3 generate:1:normal:16x640 generate:2:normal:640x24";
     let scaled = "--scale-result 0.37 --d-dtype e4m3";
-    folder
-        .tcverify(&format!(
-            "replay --arch ada {product} {scaled} --schedule cublas-ada-fp8-pairwise --split-k 3 -o d.npy"
-        ))
-        .expect(0);
+    claims! {folder, "replay --arch ada {product} {scaled} --schedule cublas-ada-fp8-pairwise --split-k 3 -o d.npy
+    | 0"}
     let search = format!("identify {product} d.npy --d-dtype e4m3 --json -");
     let report = folder.tcverify(&format!("{search} --scale-result 0.37"));
     let report = report.expect(0).json();
     let first = &fits(&report)[0];
-    assert_eq!(first["schedule"]["name"], "cublas-ada-fp8-pairwise");
-    assert_eq!(first["schedule"]["overrides"]["split_k"], 3);
+    holds! {first, "schedule.name = cublas-ada-fp8-pairwise | schedule.overrides.split_k = 3"}
     confirm(&folder, first);
-    assert!(fits(&folder.tcverify(&search).expect(1).json()).is_empty());
-    let other = folder.tcverify(&format!("{search} --scale-result 0.38"));
-    assert!(fits(&other.expect(1).json()).is_empty());
+    assert!(fits(&folder.differing(&search)).is_empty());
+    assert!(fits(&folder.differing(&format!("{search} --scale-result 0.38"))).is_empty());
 }
 
 /// A batch that shares one B is one product for the library.
@@ -230,11 +199,7 @@ fn a_scale_of_results_is_taken_into_account() {
 fn a_line_about_a_shared_b_is_about_the_batch() {
     let folder = Folder::new();
     for (spec, role) in [("1:normal:4x2x64", "a"), ("2:normal:64x8", "b")] {
-        folder
-            .tcverify(&format!(
-                "generate generate:{spec} --dtype bf16 --role {role} -o {role}.npy"
-            ))
-            .expect(0);
+        claims! {folder, "generate generate:{spec} --dtype bf16 --role {role} -o {role}.npy | 0"}
     }
     let line = "algo=[algoId=66 stages=MATMUL_STAGES_64xAUTO] Adesc=[type=R_16BF rows=8 cols=64] \
                 Bdesc=[type=R_16BF rows=64 cols=8] Ddesc=[type=R_16BF rows=8 cols=8] \
@@ -280,10 +245,6 @@ fn words_that_do_not_fit_the_files_are_refused() {
         "--schedules never",
         &["--kernel", "this search excludes schedules of kernels"],
     );
-    folder
-        .tcverify("identify --scale-result 2 --schedules never a.npy b.npy d.npy")
-        .refuses(&[
-            "--scale-result",
-            "this search excludes schedules of kernels",
-        ]);
+    claims! {folder, "identify --scale-result 2 --schedules never a.npy b.npy d.npy | refused
+    | --scale-result | this search excludes schedules of kernels"}
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy, Says, claims, words};
 
 /// Where the program lies, first on the path.
 fn pasted(folder: &Folder, line: &str) -> Option<i32> {
@@ -35,7 +35,7 @@ fn all_paste(folder: &Folder, what: &str, (text, report): &(String, Value)) {
     for (key, code) in [("fits", 0), ("others", 1)] {
         for model in list(report, key).iter().take(4) {
             let names = list(model, "names");
-            let command = names[0]["command"].as_str().unwrap();
+            let command = names[0].string("command");
             assert_eq!(pasted(folder, command), Some(code), "{what}: {command}");
             pasted_lines += 1;
         }
@@ -55,7 +55,7 @@ fn all_paste(folder: &Folder, what: &str, (text, report): &(String, Value)) {
 fn every_command_can_be_pasted() {
     let folder = Folder::new();
     let make = |line: &str| {
-        folder.tcverify(line).expect(0);
+        folder.passes(line);
     };
     let product = "generate:1:normal:12x96 generate:2:normal:96x16";
     make(&format!(
@@ -63,13 +63,7 @@ fn every_command_can_be_pasted() {
     ));
     let found = identified(
         &folder,
-        &[
-            "--dtype",
-            "bf16",
-            "generate:1:normal:12x96",
-            "generate:2:normal:96x16",
-            "d16.npy",
-        ],
+        &words! {"--dtype | bf16 | generate:1:normal:12x96 | generate:2:normal:96x16 | d16.npy"},
     );
     all_paste(&folder, "generated operands under schedules", &found);
     // Files with names that a shell takes apart, C, and operands as they lie.
@@ -85,32 +79,18 @@ fn every_command_can_be_pasted() {
         ("d.npy", "d `x`.npy"),
     ];
     for (from, to) in names {
-        std::fs::rename(folder.path(from), folder.path(to)).unwrap();
+        folder.rename(from, to);
     }
     let found = identified(
         &folder,
-        &[
-            "--transpose-a",
-            "--transpose-b",
-            "--c",
-            "$HOME c;.npy",
-            "it's A.npy",
-            "b.npy",
-            "d `x`.npy",
-        ],
+        &words! {"--transpose-a | --transpose-b | --c | $HOME c;.npy | it's A.npy | b.npy | d `x`.npy"},
     );
     all_paste(&folder, "names for a shell", &found);
     // Codes without a type, and FP32 registers that are rounded to TF32.
     make("replay --arch ada --dtype e4m3 generate:6:normal:8x64 generate:7:normal:64x8 -o d8.npy");
     let found = identified(
         &folder,
-        &[
-            "--dtype",
-            "e4m3",
-            "generate:6:normal:8x64",
-            "generate:7:normal:64x8",
-            "d8.npy",
-        ],
+        &words! {"--dtype | e4m3 | generate:6:normal:8x64 | generate:7:normal:64x8 | d8.npy"},
     );
     all_paste(&folder, "fp8", &found);
     make("generate generate:8:normal:8x64 --dtype fp32 --role a -o wide-a.npy");
@@ -118,22 +98,12 @@ fn every_command_can_be_pasted() {
     make("replay --arch ampere --dtype tf32 --tf32-input nearest wide-a.npy wide-b.npy -o dt.npy");
     let found = identified(
         &folder,
-        &[
-            "--tf32-input",
-            "nearest",
-            "--dtype",
-            "tf32",
-            "wide-a.npy",
-            "wide-b.npy",
-            "dt.npy",
-        ],
+        &words! {"--tf32-input | nearest | --dtype | tf32 | wide-a.npy | wide-b.npy | dt.npy"},
     );
     all_paste(&folder, "tf32", &found);
     // The control: a command whose D is another's is not identical.
     let (_, report) = found;
-    let command = list(&report, "fits")[0]["names"][0]["command"]
-        .as_str()
-        .unwrap();
+    let command = list(&report, "fits")[0]["names"][0].string("command");
     let other = command.replace("dt.npy", "d8.npy");
     assert_eq!(pasted(&folder, &other), Some(1), "{other}");
 }
@@ -145,11 +115,10 @@ fn ties_fold_into_a_page() {
     let folder = Folder::new();
     let product = ["generate:1:normal:1x512", "generate:2:normal:512x1"];
     folder
-        .tcverify(&format!(
+        .passes(&format!(
             "replay --arch ampere --dtype fp16 --d-dtype fp16 --schedule cublas-workspace --split-k 4 {} -o d.npy",
             product.join(" ")
-        ))
-        .expect(0);
+        ));
     let arguments = |more: &[&'static str]| -> Vec<&'static str> {
         [&["--dtype", "fp16"], more, &product, &["d.npy"]].concat()
     };
@@ -157,13 +126,13 @@ fn ties_fold_into_a_page() {
     let fits = list(&report, "fits").len();
     assert!(fits > 100, "an easy tie: {fits}");
     assert!(text.lines().count() < 64, "{text}");
-    assert!(text.contains("4 and 8 slices"), "{text}");
+    text.says("4 and 8 slices");
     // Nothing is lost: what is shown and what is left are all.
     let (long, all) = identified(&folder, &arguments(&["--limit", "10000"]));
     assert_eq!(list(&all, "fits").len(), fits, "a limit is the text's");
-    assert!(!long.contains(" more fit: see --limit"), "{long}");
+    long.lacks(" more fit: see --limit");
     let (short, _) = identified(&folder, &arguments(&["--limit", "1"]));
-    assert!(short.contains(" more fit: see --limit"), "{short}");
+    short.says(" more fit: see --limit");
     let commands = |text: &str| {
         let lines = text.lines().map(str::trim_start);
         lines
@@ -178,23 +147,19 @@ fn ties_fold_into_a_page() {
 fn one_architecture_can_be_asked_alone() {
     let folder = Folder::new();
     let product = "generate:1:normal:32x64 generate:2:normal:64x32";
-    folder
-        .tcverify(&format!(
-            "replay --arch ampere --dtype bf16 {product} -o d.npy"
-        ))
-        .expect(0);
+    claims! {folder, "replay --arch ampere --dtype bf16 {product} -o d.npy | 0"}
     let ask = |more: &str| {
         let run = folder.tcverify(&format!(
             "identify --dtype bf16 {more} --json found.json --schedules always {product} d.npy"
         ));
-        let json: Value = serde_json::from_slice(&folder.read("found.json")).unwrap();
+        let json: Value = folder.document("found.json");
         (run.code, run.stdout, json)
     };
     let architectures = |report: &Value| -> Vec<String> {
         let models = list(report, "fits").iter().chain(list(report, "others"));
         let names = models.flat_map(|model| list(model, "names"));
         let mut all: Vec<_> = names
-            .map(|name| name["architecture"].as_str().unwrap().to_owned())
+            .map(|name| name.string("architecture").to_owned())
             .collect();
         all.sort();
         all.dedup();
@@ -207,12 +172,9 @@ fn one_architecture_can_be_asked_alone() {
         report["architectures"],
         serde_json::json!(["ampere", "hopper"])
     );
-    assert!(text.contains("models alone and"), "{text}");
-    assert!(text.contains("of ampere, hopper"), "{text}");
-    assert!(
-        text.contains("architectures other than ampere, hopper"),
-        "{text}"
-    );
+    text.says("models alone and");
+    text.says("of ampere, hopper");
+    text.says("architectures other than ampere, hopper");
     // Of few that were looked at, none is the one.
     assert!(!text.starts_with("ONE"), "{text}");
     // The wrong architecture has nothing that fits, and says who was not asked.
@@ -221,18 +183,13 @@ fn one_architecture_can_be_asked_alone() {
     assert_eq!(architectures(&report), ["hopper"]);
     let (_, text, report) = ask("");
     assert_eq!(report["architectures"], Value::Null);
-    assert!(!text.contains("architectures other than"), "{text}");
-    folder
-        .tcverify(&format!(
-            "identify --dtype bf16 --arch hoper {product} d.npy"
-        ))
-        .refuses(&["hoper", "hopper"]);
+    text.lacks("architectures other than");
+    claims! {folder, "identify --dtype bf16 --arch hoper {product} d.npy | refused | hoper | hopper"}
     folder.save("codes.npy", &Npy::new("|u1", &[1, 1], vec![0x38]));
     folder.save(
         "one.npy",
         &Npy::new("<f4", &[1, 1], 1f32.to_le_bytes().to_vec()),
     );
-    folder
-        .tcverify("identify --dtype e4m3 --arch volta codes.npy codes.npy one.npy")
-        .refuses(&["no model of volta"]);
+    claims! {folder, "identify --dtype e4m3 --arch volta codes.npy codes.npy one.npy | refused
+    | no model of volta"}
 }

@@ -5,22 +5,17 @@ use serde_json::Value;
 use tcverify::report::grouped;
 
 use crate::support::hidden::number::Dice;
-use crate::support::{Folder, Npy, floats, le16};
+use crate::support::{Folder, Members, Npy, claims, floats, le16};
 
 fn made(arch: &str, product: &str, operands: &str) -> Folder {
     let folder = Folder::new();
-    folder
-        .tcverify(&format!(
-            "replay --arch {arch} {product} {operands} -o d.npy"
-        ))
-        .expect(0);
+    claims! {folder, "replay --arch {arch} {product} {operands} -o d.npy | 0"}
     folder
 }
 
 fn fits(folder: &Folder, arguments: &str) -> Vec<Value> {
-    let run = folder.tcverify(&format!("identify --json - {arguments} d.npy"));
-    let report = run.expect(0).json();
-    report["fits"].as_array().unwrap().clone()
+    let report = folder.json(&format!("identify --json - {arguments} d.npy"));
+    report.list("fits").clone()
 }
 
 /// Every fit is checked in full; the options that it names are ones that `check` confirms.
@@ -66,15 +61,15 @@ fn kernels_are_found() {
             name => name,
         };
         let found = fits.iter().find(|fit| {
-            let names = fit["names"].as_array().unwrap();
+            let names = fit.list("names");
             fit["schedule"]["name"] == name && names.iter().any(|n| n["architecture"] == arch)
         });
         let found = found.unwrap_or_else(|| panic!("{schedule}: {fits:#?}"));
         assert_eq!(found["in_full"], true);
         for fit in &fits {
-            let command = fit["names"][0]["command"].as_str().unwrap();
+            let command = fit["names"][0].string("command");
             let command = command.strip_prefix("tcverify ").unwrap();
-            folder.tcverify(&format!("{command} --quiet")).expect(0);
+            folder.passes(&format!("{command} --quiet"));
         }
     }
 }
@@ -110,11 +105,7 @@ fn scales_in_f32_are_a_kernels() {
     }
     let files = "--scale-a sa.npy --scale-b sb.npy";
     let product = "--dtype e4m3 --d-dtype bf16 --schedule deepgemm-sm90";
-    folder
-        .tcverify(&format!(
-            "replay --arch hopper {product} {files} {operands} -o d.npy"
-        ))
-        .expect(0);
+    claims! {folder, "replay --arch hopper {product} {files} {operands} -o d.npy | 0"}
     let fits = fits(&folder, &format!("--dtype e4m3 {files} {operands}"));
     assert!(
         fits.iter()
@@ -128,22 +119,16 @@ fn the_search_can_be_forbidden_and_bounded() {
     let operands = "generate:5:normal:17x640 generate:5:normal:640x24";
     let product = "--dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 5";
     let folder = made("ampere", product, operands);
-    let plain = folder
-        .tcverify(&format!(
-            "identify --schedules never --json - --dtype bf16 {operands} d.npy"
-        ))
-        .expect(1)
-        .json();
+    let plain = folder.differing(&format!(
+        "identify --schedules never --json - --dtype bf16 {operands} d.npy"
+    ));
     assert_eq!(plain["schedules"], Value::Null);
     let bounded = folder.tcverify(&format!(
         "identify --budget 1 --json - --dtype bf16 {operands} d.npy"
     ));
     let bounded: Value = serde_json::from_str(&bounded.stdout).unwrap();
     let counted = |report: &Value, name: &str| report["schedules"][name].as_u64().unwrap();
-    let whole = folder
-        .tcverify(&format!("identify --json - --dtype bf16 {operands} d.npy"))
-        .expect(0)
-        .json();
+    let whole = folder.json(&format!("identify --json - --dtype bf16 {operands} d.npy"));
     assert_eq!(counted(&whole, "untested"), 0);
     assert!(counted(&bounded, "untested") > 100);
     let [some, all] = [&bounded, &whole].map(|r| counted(r, "tested") + counted(r, "untested"));
@@ -182,7 +167,7 @@ fn a_negative_zero_keeps_the_kernel_that_gives_it() {
     for (schedule, zero) in [("cutlass-sm80", 0x8000_0000), ("cublas-sm80", 0u32)] {
         let product = format!("--dtype bf16 --schedule {schedule} --tile-k 64 a.npy b.npy");
         let replay = format!("replay --arch cdna3 {product} -o d.npy");
-        folder.tcverify(&replay).expect(0);
+        folder.passes(&replay);
         let d = folder.read("d.npy");
         let at = d.len() - 4 * 5;
         assert_eq!(d[at..at + 4], zero.to_le_bytes(), "{schedule}");

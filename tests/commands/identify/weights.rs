@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::schedules::marlin::{KERNEL, product};
-use crate::support::{Npy, halves};
+use crate::support::{Members, Npy, Says, claims, halves, listed, rows};
 
 /// The search names the kernel that gave D, with a number of multiprocessors; its commands judge D identical.
 #[test]
@@ -34,18 +34,13 @@ fn the_kernel_of_weights_is_found() {
         folder.write("d.npy", d.clone());
         let search =
             format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} a.npy b.npy d.npy");
-        let found = folder
-            .tcverify(&format!("{search} --json -"))
-            .expect(0)
-            .json();
+        let found = folder.json(&format!("{search} --json -"));
         let fits = found["fits"].as_array().expect("a list");
         let is_it = |fit: &&Value| {
             let settings = fit["schedule"]["kernel"]["settings"].as_array();
             let has = |name: &str, value: &str| {
                 let mut settings = settings.into_iter().flatten();
-                settings.any(|one| {
-                    one["name"] == name && one["value"].as_str().unwrap().starts_with(value)
-                })
+                settings.any(|one| one["name"] == name && one.string("value").starts_with(value))
             };
             has("multiprocessors", "108") && has("weights", name)
         };
@@ -65,7 +60,7 @@ fn the_kernel_of_weights_is_found() {
             let mut wrong = d;
             *wrong.last_mut().unwrap() ^= 2;
             folder.write("d.npy", wrong);
-            folder.tcverify(&search).expect(1);
+            folder.differs(&search);
         }
     }
 }
@@ -78,67 +73,46 @@ fn a_text_that_leaves_the_multiprocessors_open_is_completed() {
     let folder = &all.folder;
     folder.write("d.npy", all.replayed(&made));
     let search = format!("identify {KERNEL} marlin-vllm {given} d.npy");
-    let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(text.contains("multiprocessors 108"), "{text}");
+    claims! {folder, "{search} | 0 | multiprocessors 108"}
     // So is the reduction, and the tile.
     let other = made.replace(
         "marlin-vllm",
         "marlin-vllm,64x128x128 --set reduction=output_type",
     );
     folder.write("e.npy", all.replayed(&other));
-    let text = folder
-        .tcverify(&search.replace("d.npy", "e.npy"))
-        .expect(0)
-        .stdout;
-    assert!(text.contains("--set reduction=OUTPUT_TYPE"), "{text}");
-    assert!(text.contains("marlin-vllm,64x128x128"), "{text}");
+    let text = folder.stdout(&search.replace("d.npy", "e.npy"));
+    text.says("--set reduction=OUTPUT_TYPE");
+    text.says("marlin-vllm,64x128x128");
     // The command that a check suggests names the weights.
     let check = format!("check {KERNEL} marlin-vllm --set multiprocessors=1 {given} e.npy");
-    let text = folder.tcverify(&check).expect(1).stdout;
-    assert!(
-        text.contains("tcverify identify --dtype fp16 --scale-b s.npy --weights u4b8"),
-        "{text}"
-    );
+    let text = folder.differs(&check).stdout;
+    text.says("tcverify identify --dtype fp16 --scale-b s.npy --weights u4b8");
     let two = check.replace("marlin-vllm", "marlin-vllm,u8b128");
-    let error = folder.tcverify(&two).expect(2).stderr;
-    assert!(
-        error.contains("u8b128") && error.contains("u4b8"),
-        "{error}"
-    );
+    claims! {folder, "{two} | 2 | u8b128 | u4b8"}
     // The unit alone, too.
     let auto = format!("check --arch auto --dtype fp16 --scale-b s.npy {given} d.npy");
-    folder.tcverify(&auto).expect(0);
+    folder.passes(&auto);
     let one = &format!("{search} --arch h100");
-    folder.tcverify(one).expect(0);
+    folder.passes(one);
     // What a check refuses, the search refuses: codes that are no bytes, for one.
     let words = (0..1024 * 256).flat_map(|i| [(i % 16) as u8, 0, 0, 0]);
     folder.save("i.npy", &Npy::new("<i4", &[1024, 256], words.collect()));
     let check = "check --arch h100 --dtype fp16 --scale-b s.npy --weights u4b8 a.npy i.npy d.npy";
-    let error = folder.tcverify(check).expect(2).stderr;
-    assert!(
-        error.contains("codes are bytes: give b.astype('u1')"),
-        "{error}"
-    );
-    let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(
-        text.contains("on other numbers of multiprocessors"),
-        "{text}"
-    );
+    claims! {folder, "
+        {check} | 2 | codes are bytes: give b.astype('u1')
+        {search} | 0 | on other numbers of multiprocessors
+    "}
     let base = "identify --dtype fp16 --scale-b s.npy";
-    for (given, words) in [
-        ("--weights u4 a.npy b.npy d.npy", &["--zero-b"][..]),
-        ("--weights u4b8 a.npy a.npy d.npy", &["unpack", "a.npy"]),
-        (
-            "--weights u4b8 --scale-a s.npy a.npy b.npy d.npy",
-            &["--weights", "--scale-a"],
-        ),
-        ("a.npy b.npy d.npy", &["--scale-b", "--scale-a"]),
-        (
-            "--weights u4b8 a.npy i.npy d.npy",
-            &["i.npy", "codes are bytes: give b.astype('u1')"],
-        ),
-    ] {
-        let error = folder.tcverify(&format!("{base} {given}")).expect(2).stderr;
+    for [given, words] in rows! {"
+        --weights u4 a.npy b.npy d.npy | --zero-b
+        --weights u4b8 a.npy a.npy d.npy | unpack | a.npy
+        --weights u4b8 --scale-a s.npy a.npy b.npy d.npy | --weights | --scale-a
+        a.npy b.npy d.npy | --scale-b | --scale-a
+        --weights u4b8 a.npy i.npy d.npy | i.npy | codes are bytes: give b.astype('u1')
+    "}
+    {
+        let words = &listed(words)[..];
+        let error = folder.stderr(&format!("{base} {given}"));
         for word in words {
             assert!(error.contains(word), "{word}: {error}");
         }
@@ -155,8 +129,7 @@ fn a_bias_and_scales_of_columns_come_together() {
     let made = format!("{KERNEL} marlin-vllm --set multiprocessors=108 {given}");
     folder.write("d.npy", all.replayed(&made));
     let search = format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} d.npy");
-    let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(text.contains("--kernel marlin-vllm"), "{text}");
+    claims! {folder, "{search} | 0 | --kernel marlin-vllm"}
 }
 
 #[test]
@@ -167,8 +140,7 @@ fn awqs_own_kernel_is_found() {
     let made = format!(
         "replay --arch a100 --dtype fp16 --d-dtype fp16 --scale-b s.npy --schedule vllm-awq-gemm {given} -q -o d.npy"
     );
-    folder.tcverify(&made).expect(0);
+    folder.passes(&made);
     let search = format!("identify --arch a100 --dtype fp16 --scale-b s.npy {given} d.npy");
-    let text = folder.tcverify(&search).expect(0).stdout;
-    assert!(text.contains("--schedule vllm-awq-gemm"), "{text}");
+    claims! {folder, "{search} | 0 | --schedule vllm-awq-gemm"}
 }

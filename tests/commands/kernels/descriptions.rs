@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{product, with};
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, Says, claims, holds};
 
 /// What `product` computed, three slices of 1408 k by wgmma, in fields; with others in their place.
 fn description(more: Value) -> String {
@@ -30,12 +30,10 @@ fn kernels(folder: &Folder, words: &[&str]) -> crate::support::Run {
 fn a_description_is_a_check() {
     let folder = product();
     // BF16 would hide most differences.
-    folder
-        .tcverify(
-            "replay --arch hopper --dtype bf16 --schedule cublas-nvjet-splitk --split-k 3 --d-dtype fp32 \
-             a.npy b.npy -o f.npy",
-        )
-        .expect(0);
+    claims! {folder, "
+        replay --arch hopper --dtype bf16 --schedule cublas-nvjet-splitk --split-k 3 --d-dtype fp32 a.npy b.npy -o f.npy
+            | 0
+    "}
     let check = |mut more: Value, options: &str| {
         more["output_dtype"] = "float32".into();
         let text = description(more);
@@ -43,11 +41,7 @@ fn a_description_is_a_check() {
         with(&folder, "check", ["--kernel", &text], &files)
     };
     let text = check(json!({}), "").expect(0);
-    assert!(
-        text.stdout.contains("cuts of K every 1408 k"),
-        "{}",
-        text.stdout
-    );
+    text.says("cuts of K every 1408 k");
     check(json!({"use_fast_accum": false}), "").expect(1);
     check(json!({"k_cuts": null}), "").expect(1);
     check(json!({"instruction_k": 8}), "").expect(1);
@@ -61,9 +55,7 @@ fn a_description_is_a_check() {
         "bias.npy",
         &Npy::new("<f4", &[64], bias.collect::<Vec<u8>>()),
     );
-    folder
-        .tcverify("generate generate:4:normal:32x64 --dtype fp32 --role c -o c.npy")
-        .expect(0);
+    folder.passes("generate generate:4:normal:32x64 --dtype fp32 --role c -o c.npy");
     check(json!({}), "--bias bias.npy").refuses(&["--bias", "epilogue NONE"]);
     check(json!({}), "--c c.npy").refuses(&["--c", "epilogue NONE"]);
     check(json!({}), "--activation relu").refuses(&["--activation", "epilogue NONE"]);
@@ -89,10 +81,9 @@ fn descriptions_are_written_and_compared() {
     ]
     .concat();
     kernels(&folder, &plan).expect(0);
-    let written = String::from_utf8(folder.read("w.json")).expect("text");
+    let written = folder.text("w.json");
     let fields: Value = serde_json::from_str(&written).expect("JSON");
-    assert_eq!(fields["algorithm"], "WGMMA");
-    assert_eq!(fields["k_cuts"][0]["span"], 1408);
+    holds! {fields, "algorithm = WGMMA | k_cuts.0.span = 1408"}
     let same = |one: &str, other: &str, more: &[&str]| {
         kernels(&folder, &[&["same", one, other][..], &shape, more].concat())
     };
@@ -100,11 +91,11 @@ fn descriptions_are_written_and_compared() {
     same(nvjet, &own, &formats).expect(0);
     let slow = description(json!({"use_fast_accum": false}));
     let text = same(&own, &slow, &[]).expect(1).stdout;
-    assert!(text.contains("order of the sums"), "{text}");
+    text.says("order of the sums");
     // One model computes both instructions on a Hopper.
     let mma = description(json!({"algorithm": "MMA_SYNC"}));
     let text = same(&own, &mma, &[]).expect(1).stdout;
-    assert!(text.contains("wgmma, mma; --arch"), "{text}");
+    text.says("wgmma, mma; --arch");
     same(&own, &mma, &["--arch", "h100"]).expect(0);
     // A bias, and words that nobody knows, may change the bits.
     let name = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_TNT";
@@ -112,19 +103,16 @@ fn descriptions_are_written_and_compared() {
     let text = same(name, &name.replace("_TNT", "_bias_TNT"), &[])
         .expect(1)
         .stdout;
-    assert!(text.contains("the epilogue (NONE, BIAS)"), "{text}");
+    text.says("the epilogue (NONE, BIAS)");
     let odd = name.replace("_TNT", "_wobble_TNT");
     same(&odd, &odd, &[]).expect(0);
     for pair in [[name, &odd], [&odd, name]] {
         let text = same(pair[0], pair[1], &[]).expect(1).stdout;
-        assert!(text.contains("words that are not known (wobble)"), "{text}");
+        text.says("words that are not known (wobble)");
     }
     let odd = super::LOG.replace("algo=[", "algo=[warpDance=7 ");
     let text = same(super::LOG, &odd, &["--arch", "h100"]).expect(1).stdout;
-    assert!(
-        text.contains("words that are not known (warpDance=7)"),
-        "{text}"
-    );
+    text.says("words that are not known (warpDance=7)");
     let json = same(&own, &slow, &["--json"]).expect(1).json();
     assert_eq!(json["same_bits"], false);
     let lossy = [

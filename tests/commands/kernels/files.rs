@@ -1,7 +1,7 @@
 //! Logs and tables of a run, manifests, and formats that files name.
 
 use super::{FILES, LOG, product};
-use crate::support::Folder;
+use crate::support::{Folder, Says, claims, holds};
 use serde_json::json;
 
 const OF: &str = "--arch h100 --dtype bf16";
@@ -15,11 +15,7 @@ fn a_log_has_the_line_of_the_product() {
         |more: &str| folder.tcverify(&format!("check {OF} --kernel-log lt.log {FILES} {more}"));
     log(&["noise", &other, LOG, LOG]);
     let report = check("--json -").expect(0).json();
-    assert_eq!(
-        report["rule"]["schedule"]["kernel"]["place"],
-        "lt.log, line 3"
-    );
-    assert_eq!(report["request"]["kernel_log"], "lt.log");
+    holds! {report, "rule.schedule.kernel.place = lt.log, line 3 | request.kernel_log = lt.log"}
     let split = LOG.replace("numSplitsK=3", "numSplitsK=5");
     log(&[LOG, &split]);
     check("").refuses(&["lt.log", "lines 1 and 2", "--kernel"]);
@@ -31,14 +27,10 @@ fn a_log_has_the_line_of_the_product() {
     check("").refuses(&["CUBLASLT_LOG_LEVEL"]);
     log(&["algo=[algoId=x]"]);
     check("").refuses(&["line 1 cannot be read"]);
-    folder
-        .tcverify(&format!("check {OF} --kernel-log none.log {FILES}"))
-        .refuses(&["none.log"]);
-    folder
-        .tcverify(&format!(
-            "replay {OF} --kernel-log lt.log a.npy b.npy -o lt.log"
-        ))
-        .refuses(&["lt.log"]);
+    claims! {folder, "
+        check {OF} --kernel-log none.log {FILES} | refused | none.log
+        replay {OF} --kernel-log lt.log a.npy b.npy -o lt.log | refused | lt.log
+    "}
 }
 
 fn table(split: u32) -> String {
@@ -71,11 +63,8 @@ fn a_table_answers_for_a_log() {
     assert!(kernel["notes"].to_string().contains("NVIDIA H100 PCIe"));
     check("--set workspace=0").expect(1);
     check("--set workspace=5").refuses(&["t.json", "32x64x4096"]);
-    folder
-        .tcverify(&format!(
-            "check --arch b200 --dtype bf16 --set workspace=0 --kernel-table t.json {FILES}"
-        ))
-        .refuses(&["sm_90", "sm_100"]);
+    claims! {folder, "check --arch b200 --dtype bf16 --set workspace=0 --kernel-table t.json {FILES}
+    | refused | sm_90 | sm_100"}
 }
 
 /// Fields of manifests; a log that changed is read again.
@@ -104,13 +93,13 @@ fn manifests_have_kernels() {
     let manifest = json!({"schema": "tcverify.manifest/1", "cases": cases});
     folder.write("in/cases.json", manifest.to_string());
     let batch = "batch in/cases.json --resume s.json";
-    folder.tcverify(batch).expect(0);
-    folder.tcverify(batch).expect(0);
+    folder.passes(batch);
+    folder.passes(batch);
     folder.write("in/lt.log", LOG.replace("numSplitsK=3", "numSplitsK=4"));
-    folder.tcverify(batch).expect(1);
+    folder.differs(batch);
     folder.write("in/lt.log", LOG);
     folder.write("in/t.json", table(4));
-    folder.tcverify(batch).expect(1);
+    folder.differs(batch);
 }
 
 /// In parts, as a whole.
@@ -118,20 +107,14 @@ fn manifests_have_kernels() {
 fn parts_have_kernels() {
     let folder = product();
     folder.write("lt.log", LOG);
-    folder
-        .tcverify(&format!(
-            "shard plan --shards 2 --block-rows 16 {OF} --kernel-log lt.log {FILES} -o plan.json"
-        ))
-        .expect(0);
+    claims! {folder, "shard plan --shards 2 --block-rows 16 {OF} --kernel-log lt.log {FILES} -o plan.json | 0"}
     for part in 0..2 {
-        folder
-            .tcverify(&format!("shard run plan.json {part} -o p{part}.json"))
-            .expect(0);
+        folder.passes(&format!("shard run plan.json {part} -o p{part}.json"));
     }
     let merge = "shard merge plan.json p0.json p1.json -o merged.json";
-    folder.tcverify(merge).expect(0);
-    let merged = String::from_utf8(folder.read("merged.json")).expect("text");
-    assert!(merged.contains("lt.log, line 1"), "{merged}");
+    folder.passes(merge);
+    let merged = folder.text("merged.json");
+    merged.says("lt.log, line 1");
 }
 
 /// Operands whose files name their formats need no `--dtype`.
@@ -139,20 +122,14 @@ fn parts_have_kernels() {
 fn formats_are_the_files_own() {
     let folder = product();
     let files = "--arch h100 a.npy b.npy";
-    folder
-        .tcverify(&format!("replay {files} -o e.npy"))
-        .expect(0);
-    folder
-        .tcverify(&format!("check {files} --dtype bf16 e.npy"))
-        .expect(0);
-    let report = folder.tcverify(&format!("check {files} e.npy --json -"));
-    assert_eq!(report.expect(0).json()["request"]["dtype"], "bf16");
-    folder
-        .tcverify("check --arch h100 e.npy b.npy d.npy")
-        .refuses(&["--dtype", "e.npy", "narrower"]);
-    folder
-        .tcverify("replay --arch h100 generate:1:normal:2x3 b.npy -o f.npy")
-        .refuses(&["--dtype", "generate:1:normal:2x3"]);
+    folder.passes(&format!("replay {files} -o e.npy"));
+    folder.passes(&format!("check {files} --dtype bf16 e.npy"));
+    holds! {folder.json(&format!("check {files} e.npy --json -")), "request.dtype = bf16"}
+    claims! {folder, "
+        check --arch h100 e.npy b.npy d.npy | refused | --dtype | e.npy | narrower
+        replay --arch h100 generate:1:normal:2x3 b.npy -o f.npy | refused | --dtype
+            | generate:1:normal:2x3
+    "}
 }
 
 /// One B for every matrix of A, as a layer has it: the same as that B for each.
@@ -160,42 +137,27 @@ fn formats_are_the_files_own() {
 fn a_batch_shares_b() {
     let folder = Folder::new();
     let generate = |shape: &str, role: &str, name: &str| {
-        folder
-            .tcverify(&format!(
-                "generate generate:7:normal:{shape} --dtype fp16 --role {role} -o {name}"
-            ))
-            .expect(0);
+        claims! {folder, "generate generate:7:normal:{shape} --dtype fp16 --role {role} -o {name} | 0"}
     };
     generate("2x3x5x40", "a", "a.npy");
     generate("30x40", "a", "flat.npy");
     generate("40x9", "b", "b.npy");
     let model = "--arch a100 --dtype fp16";
     for engine in ["fast", "exact"] {
-        folder
-            .tcverify(&format!(
-                "replay {model} --engine {engine} a.npy b.npy -o d.npy"
-            ))
-            .expect(0);
-        folder
-            .tcverify(&format!("replay {model} flat.npy b.npy -o e.npy"))
-            .expect(0);
+        folder.passes(&format!(
+            "replay {model} --engine {engine} a.npy b.npy -o d.npy"
+        ));
+        folder.passes(&format!("replay {model} flat.npy b.npy -o e.npy"));
         let [d, e] = ["d.npy", "e.npy"].map(|name| folder.read(name));
         assert_eq!(d[d.len() - 30 * 9 * 4..], e[e.len() - 30 * 9 * 4..]);
         std::fs::remove_file(folder.path("e.npy")).expect("written");
     }
     let check = format!("check {model} a.npy b.npy d.npy");
-    folder.tcverify(&check).expect(0);
+    folder.passes(&check);
     // What differs is looked into, though A and B cannot change places.
-    let mut d = folder.read("d.npy");
-    let last = d.len() - 3;
-    d[last] ^= 0x10;
-    folder.write("d.npy", d);
-    folder.tcverify(&check).expect(1);
-    folder
-        .tcverify(&format!("explain {model} a.npy b.npy d.npy --at 1,2,4,8"))
-        .expect(1);
+    folder.flip("d.npy", "d.npy", 3, 0x10);
+    folder.differs(&check);
+    folder.differs(&format!("explain {model} a.npy b.npy d.npy --at 1,2,4,8"));
     generate("2x40x9", "b", "c.npy");
-    folder
-        .tcverify(&format!("check {model} a.npy c.npy d.npy"))
-        .refuses(&["batch dimensions differ", "B must be one matrix"]);
+    claims! {folder, "check {model} a.npy c.npy d.npy | refused | batch dimensions differ | B must be one matrix"}
 }

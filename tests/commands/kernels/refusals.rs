@@ -1,5 +1,7 @@
 //! What contradicts a text is refused in a sentence.
 
+use crate::support::{claims, listed, rows};
+
 use super::{FILES, LOG, NVJET, product, with};
 
 #[test]
@@ -31,18 +33,15 @@ fn what_contradicts_a_text_is_said() {
     }
     refuses(LOG, "--arch mi300x", &["NVIDIA's kernels", "cdna3"]);
     refuses(NVJET, "--arch b200 --split-k 3", &["sm_90", "sm_100"]);
-    refuses(
-        LOG,
-        "--arch h100 --split-k 4",
-        &["slices is 3", "the request says 4"],
-    );
-    refuses(LOG, "--arch h100 --dtype fp16", &["bf16", "fp16"]);
-    refuses(
-        LOG,
-        "--arch h100 --d-dtype fp32",
-        &["D's format is bf16", "fp32"],
-    );
-    refuses(LOG, "--arch h100 --tile-k 32", &["K of a tile is 64", "32"]);
+    for [given, said] in rows! {"
+        --arch h100 --split-k 4 | slices is 3 | the request says 4
+        --arch h100 --dtype fp16 | bf16 | fp16
+        --arch h100 --d-dtype fp32 | D's format is bf16 | fp32
+        --arch h100 --tile-k 32 | K of a tile is 64 | 32
+    "}
+    {
+        refuses(LOG, given, &listed(said));
+    }
     refuses(LOG, "", &["--arch"]);
     refuses(LOG, "--arch h100 --instruction mma", &["wgmma", "mma"]);
     refuses(
@@ -71,31 +70,24 @@ fn what_contradicts_a_text_is_said() {
         &["--kernel", "not a known cuBLASLt log line"],
     );
     refuses("algo=60,stages=16", more, &["Ada"]);
-    refuses(
-        LOG,
-        "--arch h100 --set grain=64",
-        &["--kernel", "--set grain"],
-    );
-    refuses(
-        LOG,
-        "--arch h100 --schedule plain",
-        &["--schedule", "--kernel"],
-    );
-    folder
-        .tcverify(&format!("check {more} --set reduction=2 {FILES}"))
-        .refuses(&["--set reduction", "--kernel"]);
-    folder
-        .tcverify(&format!("check {more} --set workspace=2 {FILES}"))
-        .refuses(&["--set workspace", "--kernel-table"]);
+    for [given, said] in rows! {"
+        --arch h100 --set grain=64 | --kernel | --set grain
+        --arch h100 --schedule plain | --schedule | --kernel
+    "}
+    {
+        refuses(LOG, given, &listed(said));
+    }
+    claims! {folder, "
+        check {more} --set reduction=2 {FILES} | refused | --set reduction | --kernel
+        check {more} --set workspace=2 {FILES} | refused | --set workspace | --kernel-table
+    "}
 }
 
 /// D's file says another format than the text.
 #[test]
 fn d_is_what_the_text_says() {
     let folder = product();
-    folder
-        .tcverify("replay --arch h100 --dtype bf16 --d-dtype fp16 a.npy b.npy -o h.npy")
-        .expect(0);
+    folder.passes("replay --arch h100 --dtype bf16 --d-dtype fp16 a.npy b.npy -o h.npy");
     with(
         &folder,
         "check",

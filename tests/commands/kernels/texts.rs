@@ -1,8 +1,8 @@
 //! Texts that say all, or that are completed.
 
 use super::{FILES, LOG, NVJET, product, with};
-use crate::support::{Folder, Npy};
-use serde_json::{Value, json};
+use crate::support::{Folder, Npy, Says, claims, holds, words};
+use serde_json::Value;
 
 fn settings(report: &Value, how: &str) -> Vec<String> {
     let all = report["rule"]["schedule"]["kernel"]["settings"].as_array();
@@ -46,23 +46,15 @@ fn a_log_line_states_alpha_and_beta() {
     };
     check(&halved, FILES).expect(1);
     let preset = "--arch hopper --dtype bf16 --schedule cublas-nvjet-splitk --split-k 3 --d-dtype bf16 a.npy b.npy";
-    folder
-        .tcverify(&format!("replay {preset} --alpha 0.5 -o half.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {preset} --alpha 0.5 -o half.npy"));
     let half = "a.npy b.npy half.npy";
     check(&halved, half).expect(0);
     check(&halved, &format!("--alpha 0.5 {half}")).expect(0);
     check(&halved, &format!("--alpha 1 {half}")).refuses(&["alpha is 0.5", "says 1"]);
     check(LOG, &format!("--alpha 0.5 {half}")).expect(0);
     // C is added if beta is not zero.
-    folder
-        .tcverify("generate generate:3:normal:32x64 --dtype bf16 --role c -o c.npy")
-        .expect(0);
-    folder
-        .tcverify(&format!(
-            "replay {preset} --c c.npy --beta 2 --c-dtype bf16 -o sum.npy"
-        ))
-        .expect(0);
+    folder.passes("generate generate:3:normal:32x64 --dtype bf16 --role c -o c.npy");
+    claims! {folder, "replay {preset} --c c.npy --beta 2 --c-dtype bf16 -o sum.npy | 0"}
     let added = LOG.replace(" beta=0", " beta=2");
     let sum = "--c c.npy --c-dtype bf16 a.npy b.npy sum.npy";
     check(&added, sum).expect(0);
@@ -79,9 +71,8 @@ fn a_log_line_states_alpha_and_beta() {
         assert!(run.stdout.contains(line), "{}", run.stdout);
     }
     folder.write("lt.log", format!("{LOG}\n{halved}\n"));
-    folder
-        .tcverify(&format!("check --arch h100 --kernel-log lt.log {FILES}"))
-        .refuses(&["lines 1 and 2", "kernels or factors"]);
+    claims! {folder, "check --arch h100 --kernel-log lt.log {FILES} | refused | lines 1 and 2
+    | kernels or factors"}
 }
 
 /// The same bits as by the preset; another number of slices, and another instruction, give others.
@@ -90,15 +81,10 @@ fn a_log_line_is_a_check() {
     let folder = product();
     let gpu = format!("--arch h100 {FILES}");
     let text = with(&folder, "check", ["--kernel", LOG], &gpu).expect(0);
-    for words in [
-        "kernel    cuBLASLt log line",
-        "stated    ALGO_ID 66, operands bf16, D bf16, slices 3",
-        "given     GPU sm_90",
-        "default   custom option 0",
-        "3 slices of 1408 k",
-    ] {
-        assert!(text.stdout.contains(words), "{words}: {}", text.stdout);
-    }
+    text.says_all(words! {"
+        kernel    cuBLASLt log line | stated    ALGO_ID 66, operands bf16, D bf16, slices 3
+        | given     GPU sm_90 | default   custom option 0 | 3 slices of 1408 k
+    "});
     let other = LOG.replace("numSplitsK=3", "numSplitsK=4");
     with(&folder, "check", ["--kernel", &other], &gpu).expect(1);
     let whole = LOG.replace(" numSplitsK=3", "");
@@ -113,10 +99,7 @@ fn a_log_line_is_a_check() {
     let report = report.expect(0).json();
     assert_eq!(report["rule"]["model"]["instruction"], "wgmma");
     assert_eq!(report["request"]["kernel"], LOG);
-    assert_eq!(
-        report["rule"]["schedule"]["kernel"]["kind"],
-        "cuBLASLt log line"
-    );
+    holds! {report, "rule.schedule.kernel.kind = cuBLASLt log line"}
     assert!(settings(&report, "stated").contains(&"slices 3".into()));
     assert_eq!(settings(&report, "given"), ["GPU sm_90"]);
     // The command of a report asks for the same.
@@ -128,7 +111,7 @@ fn a_log_line_is_a_check() {
     for form in ["--markdown", "--junit", "--html"] {
         let more = format!("{gpu} {form} r");
         with(&folder, "check", ["--kernel", LOG], &more).expect(0);
-        let written = String::from_utf8(folder.read("r")).expect("text");
+        let written = folder.text("r");
         assert!(written.to_lowercase().contains("stated"), "{form}");
         std::fs::remove_file(folder.path("r")).expect("written");
     }
@@ -148,8 +131,7 @@ fn a_name_is_completed() {
     };
     check("").refuses(&["number of slices", "--split-k"]);
     let report = check("--split-k 3 --json -").expect(0).json();
-    assert_eq!(report["request"]["arch"], "sm_90");
-    assert_eq!(report["request"]["dtype"], "bf16");
+    holds! {report, "request.arch = sm_90 | request.dtype = bf16"}
     assert_eq!(settings(&report, "given"), ["slices 3"]);
     assert_eq!(settings(&report, "follows"), ["reduction COMPUTE_TYPE"]);
     check("--split-k 5").expect(1);
@@ -168,7 +150,7 @@ fn a_name_is_completed() {
         ["--kernel", NVJET],
         &format!("--split-k 3 {FILES} --at 3,4"),
     );
-    assert!(run.expect(0).stdout.contains("kernel-nvjet"));
+    run.expect(0).says("kernel-nvjet");
     let run = with(
         &folder,
         "commit",
@@ -193,7 +175,7 @@ fn a_bias_that_nobody_gives() {
     let name = NVJET.replace("_splitK", "_bias_splitK");
     let words = "a bias of zeros: the text says that one is added, and none is given (bias)";
     assert!(assumed(&name).contains(words), "{}", assumed(&name));
-    assert!(!assumed(NVJET).contains("bias"));
+    assumed(NVJET).lacks("bias");
 }
 
 /// What nobody knows is reported in every form.
@@ -203,11 +185,7 @@ fn an_unknown_word_is_reported() {
     let odd = LOG.replace("numSplitsK=3", "numSplitsK=3 wobble=7");
     let gpu = format!("--arch h100 {FILES}");
     let text = with(&folder, "check", ["--kernel", &odd], &gpu).expect(0);
-    assert!(
-        text.stdout.contains("UNKNOWN   wobble=7"),
-        "{}",
-        text.stdout
-    );
+    text.says("UNKNOWN   wobble=7");
     let json = with(
         &folder,
         "check",
@@ -215,25 +193,16 @@ fn an_unknown_word_is_reported() {
         &format!("{gpu} --json -"),
     );
     let json = json.expect(0).json();
-    assert_eq!(
-        json["rule"]["schedule"]["kernel"]["unknown"],
-        json!(["wobble=7"])
-    );
+    holds! {json, r#"rule.schedule.kernel.unknown = ["wobble=7"]"#}
 }
 
 /// B as the library's log has it, NxK, though nobody says so; and D of a batch that shares one B.
 #[test]
 fn the_text_says_how_operands_are_stored() {
     let folder = product();
-    folder
-        .tcverify("generate generate:2:normal:64x4096 --dtype bf16 --role b -o bt.npy")
-        .expect(0);
+    folder.passes("generate generate:2:normal:64x4096 --dtype bf16 --role b -o bt.npy");
     let made = "--arch h100 --dtype bf16 --schedule cublas-nvjet-splitk --split-k 3 --d-dtype bf16";
-    folder
-        .tcverify(&format!(
-            "replay {made} --transpose-b a.npy bt.npy -o e.npy"
-        ))
-        .expect(0);
+    claims! {folder, "replay {made} --transpose-b a.npy bt.npy -o e.npy | 0"}
     let run = with(
         &folder,
         "check",
@@ -245,43 +214,30 @@ fn the_text_says_how_operands_are_stored() {
     // Nobody asked for it.
     assert_eq!(report["request"]["transpose_b"], Value::Null);
     let assumed = report["rule"]["schedule"]["kernel"]["assumed"].to_string();
-    assert!(assumed.contains("B is stored NxK"), "{assumed}");
+    assumed.says("B is stored NxK");
     // Whoever asks again is told the same, and so are parts.
     folder.write("r.json", report.to_string());
-    folder.tcverify("verify-report r.json").expect(0);
+    folder.passes("verify-report r.json");
     let asked = "--arch h100 a.npy bt.npy e.npy";
     let plan = format!("-n 2 --block-rows 16 {asked} -o plan.json");
     let words = ["shard", "plan", "--kernel", LOG].into_iter();
     folder.words(words.chain(plan.split(' '))).expect(0);
     for part in ["0", "1"] {
-        folder
-            .tcverify(&format!("shard run plan.json {part} -o p{part}.json"))
-            .expect(0);
+        folder.passes(&format!("shard run plan.json {part} -o p{part}.json"));
     }
     let merged = folder.tcverify("shard merge plan.json p0.json p1.json -o -");
     let tree = format!("{asked} --tree --block-rows 16 --json -");
     let tree = with(&folder, "check", ["--kernel", LOG], &tree).expect(0);
     // What was believed of the parts is the one thing that is said otherwise.
     let [merged, tree] = [merged.expect(0).json(), tree.json()];
-    for field in [
-        "request",
-        "schedule",
-        "product",
-        "inputs",
-        "reproduced",
-        "outcome",
-    ] {
+    for field in words! {"request | schedule | product | inputs | reproduced | outcome"} {
         assert_eq!(merged[field], tree[field], "{field}");
     }
     assert_eq!(merged["verdict"], "identical_in_part");
 
     // torch folds a batch into the rows of one product.
-    folder
-        .tcverify("generate generate:1:normal:4x8x4096 --dtype bf16 --role a -o a3.npy")
-        .expect(0);
-    folder
-        .tcverify(&format!("replay {made} a3.npy b.npy -o d3.npy"))
-        .expect(0);
+    folder.passes("generate generate:1:normal:4x8x4096 --dtype bf16 --role a -o a3.npy");
+    folder.passes(&format!("replay {made} a3.npy b.npy -o d3.npy"));
     let files = "--arch h100 a3.npy b.npy d3.npy";
     with(&folder, "check", ["--kernel", LOG], files).expect(0);
     let other = LOG.replace("cols=32", "cols=31");
@@ -304,26 +260,17 @@ fn a_dropped_remainder_is_named() {
     };
     run("replay", "-o d.npy").expect(0);
     let text = run("check", "d.npy").expect(0).stdout;
-    assert!(
-        text.contains("this D omits the last 8 k (from k=8640)"),
-        "{text}"
-    );
+    text.says("this D omits the last 8 k (from k=8640)");
     // A label and its text stand in columns.
-    assert!(text.contains("omits     k 8640 to 8647"), "{text}");
+    text.says("omits     k 8640 to 8647");
     let whole = run("check", "d.npy --set whole_remainder").expect(1).stdout;
-    assert!(!whole.contains("this D omits"), "{whole}");
+    whole.lacks("this D omits");
     run("check", "d.npy --html r.html").expect(0);
-    let page = String::from_utf8(folder.read("r.html")).expect("text");
-    assert!(page.contains("<dt>Omits</dt><dd>k 8640 to 8647"));
+    let page = folder.text("r.html");
+    page.says("<dt>Omits</dt><dd>k 8640 to 8647");
     let element = run("explain", "d.npy --at 2,4").expect(0).stdout;
-    assert!(
-        element.contains("this D omits the last 8 k (from k=8640)"),
-        "{element}"
-    );
-    assert!(
-        element.contains("stated: ALGO_ID 66, slices 9"),
-        "{element}"
-    );
+    element.says("this D omits the last 8 k (from k=8640)");
+    element.says("stated: ALGO_ID 66, slices 9");
 }
 
 /// Whoever does not know the kernel is told the same, also of ones times ones, where D is one number.
@@ -346,11 +293,9 @@ fn a_dropped_remainder_that_nobody_stated_is_named() {
     ] {
         let product = format!("--dtype fp16 {operands} d.npy");
         let lossy = "replay --arch h100 --kernel algo=66,stages=35,splitK=9,reduction=2";
-        folder
-            .tcverify(&format!("{lossy} --dtype fp16 {operands} -o d.npy"))
-            .expect(0);
-        let report = folder.tcverify(&format!("check --arch h100 {product} --json -"));
-        let causes = report.expect(1).json()["causes"].clone();
+        folder.passes(&format!("{lossy} --dtype fp16 {operands} -o d.npy"));
+        let causes =
+            folder.differing(&format!("check --arch h100 {product} --json -"))["causes"].clone();
         let kinds = causes.as_array().expect("a list").iter();
         let kinds: Vec<_> = kinds
             .map(|cause| cause["kind"].as_str().expect("a word"))
@@ -364,34 +309,25 @@ fn a_dropped_remainder_that_nobody_stated_is_named() {
             }
         );
         let sentence = causes[0]["sentence"].as_str().expect("a sentence");
-        for words in ["last 8 of 584 products are missing", "ALGO 66"] {
-            assert!(sentence.contains(words), "{sentence}");
-        }
+        sentence.says_all(["last 8 of 584 products are missing", "ALGO 66"]);
         let element = folder.tcverify(&format!("explain --arch h100 {product} --at 3,4"));
         let element = element.expect(1).stdout;
         let words = "omits the last 8 k, a known defect of cuBLAS's split nvjet kernels (ALGO 66)";
         assert!(element.contains(words), "{element}");
         // Of a D with all k nothing of it is said.
         let whole = format!("{lossy} --set whole_remainder --dtype fp16 {operands} -o whole.npy");
-        folder.tcverify(&whole).expect(0);
+        folder.passes(&whole);
         let other = product.replace("d.npy", "whole.npy");
         let element = folder.tcverify(&format!("explain --arch h100 {other} --at 3,4"));
-        assert!(
-            !element.stdout.contains("omits the last"),
-            "{}",
-            element.stdout
-        );
+        element.lacks("omits the last");
     }
     let search =
         "identify --dtype fp16 --arch h100 generate:1:normal:16x584 generate:2:normal:584x24";
-    folder
-        .tcverify("replay --arch h100 --kernel algo=66,stages=35,splitK=9,reduction=2 --dtype fp16 generate:1:normal:16x584 generate:2:normal:584x24 -o d.npy")
-        .expect(0);
-    let text = folder.tcverify(&format!("{search} d.npy")).expect(0).stdout;
-    assert!(
-        text.contains("this D omits the last 8 k (from k=576): a known defect"),
-        "{text}"
-    );
+    claims! {folder, "
+        replay --arch h100 --kernel algo=66,stages=35,splitK=9,reduction=2 --dtype fp16 generate:1:normal:16x584 generate:2:normal:584x24 -o d.npy
+            | 0
+        {search} d.npy | 0 | this D omits the last 8 k (from k=576): a known defect
+    "}
 }
 
 /// Kernels of CUDA cores: their NaN is NVIDIA's.
@@ -421,9 +357,7 @@ fn a_kernel_without_tensor_cores() {
     );
     assert_eq!(run.expect(0).json()["rule"]["model"]["instruction"], "ffma");
     // The reference has another NaN.
-    folder
-        .tcverify("check --arch ieee-fma --dtype fp16 a.npy b.npy d.npy")
-        .expect(1);
+    folder.differs("check --arch ieee-fma --dtype fp16 a.npy b.npy d.npy");
     with(
         &folder,
         "check",
@@ -438,12 +372,6 @@ fn a_kernel_without_tensor_cores() {
 fn lines_of_a_log_that_say_no_product() {
     let folder = Folder::new();
     folder.write("lt.log", "algo=[algoId=66 numSplitsK=3]");
-    let text = folder
-        .tcverify("kernels explain --log lt.log")
-        .expect(0)
-        .stdout;
-    assert!(
-        text.contains("line 1: ?, nvjet: no plan: the line does not state the product's shape"),
-        "{text}"
-    );
+    claims! {folder, "kernels explain --log lt.log | 0
+    | line 1: ?, nvjet: no plan: the line does not state the product's shape"}
 }

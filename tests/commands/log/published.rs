@@ -12,10 +12,10 @@ use super::{
     EIGHT, ORIGIN, WITNESS, commit, cosignature, cosigned, folder, key, log_key, prove, verify,
     witness_key,
 };
-use crate::support::Folder;
+use crate::support::{Folder, Says, claims, words};
 
 fn text(folder: &Folder, name: &str) -> String {
-    String::from_utf8(folder.read(name)).unwrap()
+    folder.text(name)
 }
 
 #[test]
@@ -48,14 +48,12 @@ fn a_commitment_is_proven_to_be_in_its_log() {
         .mentions(&["0 of the witnesses cosigned"]);
     cosigned(&folder, "c", EIGHT);
     let run = verify(&folder, "c", "--before 2026-11-23T08:00:01Z").expect(0);
-    for line in [
+    run.says_all([
         "PUBLISHED  c.json\n",
         "no later than 2026-11-23T08:00:00Z, unless 1 of 1 witnesses lie\n",
         "before 2026-11-23T08:00:01Z\n",
         "leaf 0 of 2 in the log example.com/log+",
-    ] {
-        assert!(run.stdout.contains(line), "{line} is not in {run:?}");
-    }
+    ]);
     // Not the second before, and not the same second.
     for time in ["2026-11-23T08:00:00Z", "2026-11-23T07:59:59Z"] {
         let run = verify(&folder, "c", &format!("--before {time}")).expect(1);
@@ -67,12 +65,8 @@ fn a_commitment_is_proven_to_be_in_its_log() {
     // Of an operation, too.
     let layer = crate::operations::copied();
     crate::attest::keys(&layer);
-    layer
-        .tcverify(&format!(
-            "commit --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy -o c.json --checkpoint {ORIGIN} --log log.txt \
-             --log-key 0.pem --proof c.tlog-proof"
-        ))
-        .expect(0);
+    claims! {layer, "commit --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy -o c.json --checkpoint {ORIGIN} --log log.txt --log-key 0.pem --proof c.tlog-proof
+    | 0"}
     cosigned(&layer, "c", EIGHT);
     verify(&layer, "c", "").expect(0);
 }
@@ -161,17 +155,9 @@ fn a_quorum_is_of_different_witnesses_that_cosigned() {
     folder.write("checkpoint", format!("{checkpoint}{later}"));
     prove(&folder, "c").expect(0);
     let run = ask(&[&witness, &third], 2).expect(0);
-    assert!(
-        run.stdout
-            .contains("no later than 2026-11-23T08:01:00Z, unless 2 of 2"),
-        "{run:?}"
-    );
+    run.says("no later than 2026-11-23T08:01:00Z, unless 2 of 2");
     let run = ask(&[&witness, &third], 1).expect(0);
-    assert!(
-        run.stdout
-            .contains("no later than 2026-11-23T08:00:00Z, unless 1 of 2"),
-        "{run:?}"
-    );
+    run.says("no later than 2026-11-23T08:00:00Z, unless 1 of 2");
     // One key under two names is one witness, the log is none, and neither is a log's key.
     let again = key(&folder, "again.example", KeyKind::Cosignature, "1.pub.pem");
     ask(&[&witness, &again], 2).refuses(&["count as one witness"]);
@@ -182,9 +168,7 @@ fn a_quorum_is_of_different_witnesses_that_cosigned() {
     ask(&[&witness], 2).refuses(&["the quorum must be 1 to 1"]);
     ask(&[&witness], 0).refuses(&["the quorum must be 1 to 1"]);
     ask(&[], 1).refuses(&["the quorum must be 1 to 0"]);
-    folder
-        .tcverify("log verify c.json c.tlog-proof")
-        .refuses(&["--log-key"]);
+    claims! {folder, "log verify c.json c.tlog-proof | refused | --log-key"}
     // A cosignature of another checkpoint, in the witness's name.
     let mut other = note.clone();
     other.text = other.text.replace("\n1\n", "\n2\n");
@@ -203,9 +187,7 @@ fn a_witness_is_asked_with_a_proof_that_nothing_was_taken_back() {
     let mut checkpoints = Vec::new();
     for (d, name) in [("d.npy", "c"), ("bad.npy", "e"), ("worse.npy", "f")] {
         commit(&folder, d, name).expect(0);
-        folder
-            .tcverify("log checkpoint log.txt --log-key 0.pem -o checkpoint")
-            .expect(0);
+        folder.passes("log checkpoint log.txt --log-key 0.pem -o checkpoint");
         let note = Note::parse(&text(&folder, "checkpoint")).unwrap();
         checkpoints.push(Checkpoint::parse(&note.text).unwrap());
     }
@@ -225,12 +207,7 @@ fn a_witness_is_asked_with_a_proof_that_nothing_was_taken_back() {
             &proof
         ));
     }
-    assert!(
-        ask(0)
-            .expect(0)
-            .stdout
-            .starts_with("old 0\n\nexample.com/log\n3\n")
-    );
+    ask(0).expect(0).begins("old 0\n\nexample.com/log\n3\n");
     ask(4).refuses(&["checkpoint", "fewer than the earlier 4"]);
     // A log from which a leaf was taken, or whose leaf is another, is not the checkpoint's.
     let log = text(&folder, "log.txt");
@@ -268,7 +245,7 @@ fn a_log_is_added_to_and_nothing_else() {
     let other = "--checkpoint example.com/log --log-key 0.pem --proof n.tlog-proof --log";
     with(&format!("{other} d.npy")).refuses(&["d.npy"]);
     with(&format!("{other} n.json")).refuses(&["cannot go to the same place"]);
-    std::fs::create_dir(folder.path("dir")).unwrap();
+    folder.create("dir");
     with(&format!("{other} dir")).expect(2);
     // While another command holds it.
     let held = std::fs::File::open(folder.path("log.txt")).unwrap();
@@ -321,7 +298,7 @@ fn an_audit_takes_a_cosigned_checkpoint() {
             super::PRODUCT
         ),
     ] {
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     let (log, witness) = (log_key(&folder), witness_key(&folder));
     let audit = |rest: &str| {
@@ -331,12 +308,9 @@ fn an_audit_takes_a_cosigned_checkpoint() {
     };
     let keys = format!("--checkpoint c.tlog-proof --log-key {log} --witness {witness} --quorum 1");
     let run = audit(&format!("{keys} --before 2026-11-23T09:00:00Z")).expect(0);
-    for words in [
-        "no later than 2026-11-23T08:00:00Z",
-        "nobody knew the beacon's value before 2026-11-23T09:00:00Z",
-    ] {
-        assert!(run.stdout.contains(words), "{run:?}");
-    }
+    run.says_all(words! {"
+        no later than 2026-11-23T08:00:00Z | nobody knew the beacon's value before 2026-11-23T09:00:00Z
+    "});
     let run = audit(&format!("{keys} --before 2026-11-23T09:00:00Z --json - -q")).expect(0);
     let report = run.json();
     assert_eq!(report["published"]["no_later_than"], rfc3339(EIGHT));
@@ -346,11 +320,7 @@ fn an_audit_takes_a_cosigned_checkpoint() {
     );
     // Without the beacon's time the assumption stays.
     let run = audit(&keys).expect(0);
-    assert!(
-        run.stdout
-            .contains("the commitment was published before anyone could know"),
-        "{run:?}"
-    );
+    run.says("the commitment was published before anyone could know");
     let run = audit(&format!("{keys} --before 2026-11-23T08:00:00Z")).expect(1);
     assert_eq!(run.stdout, "");
     run.mentions(&["c.tlog-proof: proves nothing", "not before"]);

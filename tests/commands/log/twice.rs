@@ -1,12 +1,10 @@
 //! Two commitments to one product are found, if both are in one log.
 
 use super::{EIGHT, PRODUCT, commit, cosigned, folder, log_key};
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, claims};
 
 fn twice(folder: &Folder, files: &str) -> Run {
-    folder
-        .tcverify("log checkpoint log.txt --log-key 0.pem -o checkpoint")
-        .expect(0);
+    folder.passes("log checkpoint log.txt --log-key 0.pem -o checkpoint");
     let key = log_key(folder);
     folder.tcverify(&format!(
         "log twice log.txt {files} --checkpoint checkpoint --log-key {key}"
@@ -23,12 +21,9 @@ fn a_second_commitment_to_one_product_is_found() {
         "ONCE  every product of the 1 commitments in example.com/log\n"
     );
     // Other operands are another product.
+    folder.passes("generate generate:3:normal:16x64 --dtype fp16 --role a -o a2.npy");
     folder
-        .tcverify("generate generate:3:normal:16x64 --dtype fp16 --role a -o a2.npy")
-        .expect(0);
-    folder
-        .tcverify("commit --arch a100 --dtype fp16 a2.npy b.npy d.npy -o o.json --checkpoint example.com/log --log log.txt --log-key 0.pem --proof o.tlog-proof")
-        .expect(0);
+        .passes("commit --arch a100 --dtype fp16 a2.npy b.npy d.npy -o o.json --checkpoint example.com/log --log log.txt --log-key 0.pem --proof o.tlog-proof");
     twice(&folder, "c.json o.json").expect(0);
     // The same file under another name is no second one.
     folder.write("copy.json", folder.read("c.json"));
@@ -39,10 +34,9 @@ fn a_second_commitment_to_one_product_is_found() {
         .mentions(&["there is more than one commitment to a product: c.json, e.json"]);
     // A D cut in another way would be another root to choose by.
     folder
-        .tcverify(&format!(
+        .passes(&format!(
             "commit {PRODUCT} d.npy --block-rows 3 -o g.json --checkpoint example.com/log --log log.txt --log-key 0.pem --proof g.tlog-proof"
-        ))
-        .expect(0);
+        ));
     twice(&folder, "c.json o.json g.json")
         .expect(1)
         .mentions(&["c.json, g.json"]);
@@ -54,20 +48,15 @@ fn what_was_not_given_is_not_called_once() {
     commit(&folder, "d.npy", "c").expect(0);
     commit(&folder, "bad.npy", "e").expect(0);
     twice(&folder, "c.json").refuses(&["1 of 2 leaves", "nothing is known about them"]);
-    folder
-        .tcverify(&format!("commit {PRODUCT} worse.npy -o f.json -q"))
-        .expect(0);
+    folder.passes(&format!("commit {PRODUCT} worse.npy -o f.json -q"));
     twice(&folder, "c.json e.json f.json").refuses(&["f.json: is not a leaf of the log"]);
     twice(&folder, "d.npy").refuses(&["d.npy", "is not a commitment"]);
     // The log must be the one that was signed.
     cosigned(&folder, "c", EIGHT);
-    let log = String::from_utf8(folder.read("log.txt")).unwrap();
+    let log = folder.text("log.txt");
     let lines: Vec<_> = log.lines().collect();
     folder.write("log.txt", format!("{}\n", lines[..3].join("\n")));
     let key = log_key(&folder);
-    folder
-        .tcverify(&format!(
-            "log twice log.txt c.json --checkpoint checkpoint --log-key {key}"
-        ))
-        .refuses(&["checkpoint", "does not match the leaves of this log"]);
+    claims! {folder, "log twice log.txt c.json --checkpoint checkpoint --log-key {key} | refused
+    | checkpoint | does not match the leaves of this log"}
 }

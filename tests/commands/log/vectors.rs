@@ -1,5 +1,7 @@
 //! Notes, checkpoints and trees that others published.
 
+use crate::support::Says;
+
 use tcverify::io::tree::{Hash, Tree, leaf, root_of};
 use tcverify::sign::PublicKey;
 use tcverify::tlog::{Checkpoint, Key, KeyKind, Note, posix_of, rfc3339};
@@ -87,10 +89,7 @@ fn a_published_checkpoint_is_read() {
     assert_eq!(checkpoint.text(), note.text);
     // Its origin is not the name of its key, which a log of ours has.
     let error = Checkpoint::of_log(&note, &key).unwrap_err().to_string();
-    assert!(
-        error.contains("belongs to a log other than sum.golang.org"),
-        "{error}"
-    );
+    error.says("belongs to a log other than sum.golang.org");
     // As C2SP prints it, with another origin, the signature is not of it.
     let text = note
         .text

@@ -1,7 +1,7 @@
 //! Vectors and axes of one, as NumPy's `matmul` takes them.
 
 use crate::support::random::Random;
-use crate::support::{Folder, Npy, halves};
+use crate::support::{Folder, Npy, claims, halves};
 
 const UNIT: &str = "--arch hopper --dtype fp16";
 const K: usize = 64;
@@ -32,7 +32,7 @@ fn product(a: [&[usize]; 2], b: [&[usize]; 2], c: [&[usize]; 2]) -> Folder {
         folder.save(file, &Npy::new(descr, shape, data.to_vec()));
     }
     let replay = format!("replay {UNIT} --acc fp16 --c mc.npy ma.npy mb.npy -o md.npy");
-    folder.tcverify(&replay).expect(0);
+    folder.passes(&replay);
     let payload = folder.read("md.npy").split_off(128);
     assert_eq!(payload.len(), of_c.len());
     folder.save("d.npy", &Npy::new("<f2", c[1], payload));
@@ -65,9 +65,9 @@ fn a_product_of_vectors_is_that_of_rows_and_columns() {
     ] {
         let folder = product(a, b, c);
         let check = format!("check {UNIT} --acc fp16 --c c.npy a.npy b.npy d.npy");
-        folder.tcverify(&check).expect(0);
+        folder.passes(&check);
         let replay = format!("replay {UNIT} --acc fp16 --c c.npy a.npy b.npy -o r.npy");
-        folder.tcverify(&replay).expect(0);
+        folder.passes(&replay);
         assert_eq!(folder.read("r.npy"), folder.read("md.npy"));
         // A wrong element has an index of two axes.
         let mut wrong = folder.read("d.npy");
@@ -78,7 +78,7 @@ fn a_product_of_vectors_is_that_of_rows_and_columns() {
         };
         wrong[128 + 2 * at] ^= 1;
         folder.write("d.npy", &wrong);
-        let run = folder.tcverify(&check).expect(1);
+        let run = folder.differs(&check);
         assert!(run.stdout.contains(index), "{index}: {}", run.stdout);
     }
 }
@@ -87,39 +87,30 @@ fn a_product_of_vectors_is_that_of_rows_and_columns() {
 fn all_that_judges_takes_vectors_alike() {
     let folder = product([&[1, K], &[K]], [&[K, 40]; 2], [&[1, 40], &[40]]);
     let operands = "--c c.npy a.npy b.npy d.npy";
-    let identified = folder.tcverify(&format!("identify {operands}")).expect(0);
-    assert!(
-        identified.stdout.contains("hopper"),
-        "{}",
-        identified.stdout
-    );
+    claims! {folder, "identify {operands} | 0 | hopper"}
     let unit = format!("{UNIT} --acc fp16");
     let commit = format!("commit {unit} {operands} -o c.json");
-    folder.tcverify(&commit).expect(0);
+    folder.passes(&commit);
     let report = format!("check {unit} {operands} --against c.json --json r.json");
-    folder.tcverify(&report).expect(0);
-    folder.tcverify("verify-report r.json").expect(0);
+    folder.passes(&report);
+    folder.passes("verify-report r.json");
     // Rows of a committed D are of its axes.
     let prove = "commit prove --commitment c.json --blocks 0 d.npy -o p.json --rows rows.npy";
-    folder.tcverify(prove).expect(0);
-    folder
-        .tcverify("commit verify --commitment c.json p.json rows.npy")
-        .expect(0);
+    folder.passes(prove);
+    folder.passes("commit verify --commitment c.json p.json rows.npy");
     let challenge = "audit challenge c.json --beacon 8430af44c2b90c8d --elements 9 -o ch.json";
-    folder.tcverify(challenge).expect(0);
+    folder.passes(challenge);
     let files = "--commitment c.json --challenge ch.json -o o.bin";
     let open = format!("audit open {unit} {operands} {files}");
-    folder.tcverify(&open).expect(0);
+    folder.passes(&open);
     let files = "--commitment c.json --own-challenge ch.json o.bin";
     let verify = format!("audit verify {unit} {files} --a a.npy --c c.npy");
-    folder.tcverify(&verify).expect(0);
+    folder.passes(&verify);
 }
 
 #[test]
 fn vectors_stored_transposed_are_the_same() {
     let folder = product([&[1, K], &[K]], [&[K, 1], &[K]], [&[1, 1], &[]]);
     let turned = "--transpose-a --transpose-b --c c.npy a.npy b.npy d.npy";
-    folder
-        .tcverify(&format!("check {UNIT} --acc fp16 {turned}"))
-        .expect(0);
+    folder.passes(&format!("check {UNIT} --acc fp16 {turned}"));
 }

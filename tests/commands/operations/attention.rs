@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy, Says, rows, words};
 
 /// Numbers of two bytes between 1 and 4, of both signs.
 fn save(folder: &Folder, name: &str, shape: &[usize]) {
@@ -28,8 +28,8 @@ fn about(folder: &Folder, [queries, heads, dim, of_value]: [usize; 4], more: &st
         "check --op attention --arch b200 --variant flash-attention-4 q.npy k.npy v.npy y.npy --no-causes --rows 0..1 \
          --json - {more}"
     );
-    let report = folder.tcverify(&words).expect(1).json();
-    report["rule"]["about"].as_str().unwrap().to_owned()
+    let report = folder.differing(&words);
+    report["rule"].string("about").to_owned()
 }
 
 /// The table of kernels: two CTAs, causal, heads, heads that share keys.
@@ -86,12 +86,8 @@ const OWN: &str =
 #[test]
 fn rows_do_not_depend_on_each_other() {
     let folder = copied();
-    folder
-        .tcverify(&format!("check {OWN} n4.npy --engine exact"))
-        .expect(0);
-    folder
-        .tcverify(&format!("check {OWN} n4.npy --rows 1.."))
-        .expect(0);
+    folder.passes(&format!("check {OWN} n4.npy --engine exact"));
+    folder.passes(&format!("check {OWN} n4.npy --rows 1.."));
     let payload = |name: &str| {
         let bytes = folder.read(name);
         bytes[10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]))..].to_vec()
@@ -109,11 +105,9 @@ fn rows_do_not_depend_on_each_other() {
     let sums = payload("n4_sum.npy");
     folder.save("two_sum.npy", &Npy::new("<f4", &[2, 9, 2], sums.repeat(2)));
     let two = OWN.replace("n4_", "two_n4_");
-    folder
-        .tcverify(&format!("check {two} two_n4.npy"))
-        .expect(0);
+    folder.passes(&format!("check {two} two_n4.npy"));
     let words = format!("check {two} two_sum.npy --output row_sum");
-    folder.tcverify(&words).expect(0);
+    folder.passes(&words);
     // Heads before tokens.
     let turned = |data: &[u8], tokens: usize, heads: usize, width: usize| -> Vec<u8> {
         let at = |head: usize, token: usize| (token * heads + head) * width;
@@ -139,17 +133,15 @@ fn rows_do_not_depend_on_each_other() {
         &Npy::new("<f4", &[1, 2, 9], turned(&sums, 9, 2, 4)),
     );
     let turned = format!("{} --layout bhsd", OWN.replace("n4_", "t_n4_"));
-    folder
-        .tcverify(&format!("check {turned} t_n4.npy"))
-        .expect(0);
+    folder.passes(&format!("check {turned} t_n4.npy"));
     let words = format!("check {turned} t_sum.npy --output row_sum");
-    folder.tcverify(&words).expect(0);
+    folder.passes(&words);
     // A sum that is another number is seen.
     let mut wrong = sums;
     wrong[5] ^= 1;
     folder.save("wrong.npy", &Npy::new("<f4", &[1, 9, 2], wrong));
     let words = format!("check {OWN} wrong.npy --output row_sum --json - --no-causes");
-    let report = folder.tcverify(&words).expect(1).json();
+    let report = folder.differing(&words);
     assert_eq!(report["outcome"]["comparison"]["mismatches"], 1);
 }
 
@@ -158,16 +150,13 @@ fn rows_do_not_depend_on_each_other() {
 fn an_explanation_tells_polynomials() {
     let folder = copied();
     let words = format!("explain {OWN} n4.npy --at 0,3,1,39");
-    let text = folder.tcverify(&words).expect(0).stdout;
-    for said in [
-        "powers by MUFU.EX2, with what the polynomial would give",
-        "powers by the polynomial, with what MUFU.EX2 would give",
-        "key 44 by the polynomial (",
-        "key 0 by MUFU.EX2 (",
-    ] {
-        assert!(text.contains(said), "{said}: {text}");
-    }
-    let events = folder.tcverify(&format!("{words} --json")).expect(0).json()["events"].clone();
+    let text = folder.stdout(&words);
+    text.says_all(words! {"
+        powers by MUFU.EX2, with what the polynomial would give
+        | powers by the polynomial, with what MUFU.EX2 would give | key 44 by the polynomial (
+        | key 0 by MUFU.EX2 (
+    "});
+    let events = folder.json(&format!("{words} --json"))["events"].clone();
     let told = |key: usize, by: &str| {
         let start = format!("key {key} by {by} (");
         let mut events = events.as_array().unwrap().iter();
@@ -188,11 +177,7 @@ fn an_explanation_tells_polynomials() {
     // Some maximum of a row that stays, and some that does not.
     let stays = |row: usize| {
         let words = format!("explain {OWN} n4.npy --at 0,{row},0,0");
-        folder
-            .tcverify(&words)
-            .expect(0)
-            .stdout
-            .contains("the maximum stays")
+        folder.stdout(&words).contains("the maximum stays")
     };
     assert!((0..9).any(stays) && !(0..9).all(stays));
 }
@@ -204,25 +189,19 @@ fn a_result_that_differs_is_named() {
     save(&folder, "q.npy", &[1, 12, 1, 64]);
     save(&folder, "k.npy", &[1, 384, 1, 64]);
     let words = "--op attention --arch b200 --output row_sum q=q.npy k=k.npy v=k.npy --variant";
-    for (variant, said) in [
-        (
-            "flash-attention-4-early",
-            "until May 2026 (pull request 2595)",
-        ),
-        ("flash-attention-4-sm103", "on B300 and GB300"),
-    ] {
-        folder
-            .tcverify(&format!("replay {words} {variant} -o other.npy"))
-            .expect(0);
+    for [variant, said] in rows! {"
+        flash-attention-4-early | until May 2026 (pull request 2595)
+        flash-attention-4-sm103 | on B300 and GB300
+    "}
+    {
+        folder.passes(&format!("replay {words} {variant} -o other.npy"));
         let check = format!("check {words} flash-attention-4 y=other.npy --json -");
         named(&folder, &check, "variant", said);
     }
     save(&folder, "q.npy", &[1, 12, 1, 128]);
     save(&folder, "k.npy", &[1, 128, 1, 128]);
     let words = "--op attention --arch b200 --variant flash-attention-4 --output row_sum q=q.npy k=k.npy v=k.npy";
-    folder
-        .tcverify(&format!("replay {words} --tile 512x128 -o other.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {words} --tile 512x128 -o other.npy"));
     let check = format!("check {words} y=other.npy --json -");
     named(&folder, &check, "tile", "with tiles of 512x128");
 }
@@ -230,17 +209,13 @@ fn a_result_that_differs_is_named() {
 /// Fails unless this cause alone is named, and its command finds the result identical.
 #[track_caller]
 fn named(folder: &Folder, check: &str, kind: &str, said: &str) {
-    let report = folder.tcverify(check).expect(1).json();
-    let causes = report["causes"].as_array().unwrap();
+    let report = folder.differing(check);
+    let causes = report.list("causes");
     let kinds: Vec<&Value> = causes.iter().map(|cause| &cause["kind"]).collect();
     assert_eq!(kinds, [&json!(kind)], "{causes:#?}");
-    let sentence = causes[0]["sentence"].as_str().unwrap();
-    assert!(
-        sentence.contains(said) && sentence.contains("(known: "),
-        "{sentence}"
-    );
-    let command = causes[0]["command"].as_str().unwrap();
-    folder
-        .tcverify(command.strip_prefix("tcverify ").unwrap())
-        .expect(0);
+    let sentence = causes[0].string("sentence");
+    sentence.says(said);
+    sentence.says("(known: ");
+    let command = causes[0].string("command");
+    folder.passes(command.strip_prefix("tcverify ").unwrap());
 }

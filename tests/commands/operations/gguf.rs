@@ -1,7 +1,7 @@
 //! llama.cpp's products of quantised rows against a model in plain f32 that shares no code with the tool.
 
 use crate::support::gguf::{Quantised, Rule};
-use crate::support::{Folder, Npy, le32};
+use crate::support::{Folder, Npy, claims, le32};
 
 const SHARED: &str = "x=x_codes.npy scale=x_d.npy weight=w_codes.npy weight_scale=w_d.npy";
 
@@ -32,7 +32,7 @@ fn weights_of_4_and_8_bits_times_few_tokens() {
             let folder = saved(&model, Rule::Right, "d.npy");
             for engine in ["fast", "exact"] {
                 let check = format!("check {} --engine {engine} y=d.npy", words(four_bits));
-                folder.tcverify(&check).expect(0);
+                folder.passes(&check);
             }
             for (rule, told) in &mut wrong {
                 let folder = saved(&model, *rule, "wrong.npy");
@@ -51,14 +51,7 @@ fn an_element_is_explained() {
     let model = Quantised::drawn(true, [2, 3, 64]);
     let folder = saved(&model, Rule::Right, "d.npy");
     let explain = format!("explain {} y=d.npy --at 1,2", words(true));
-    let text = folder.tcverify(&explain).expect(0).stdout;
-    for told in [
-        "block 0, thread 0: integers",
-        "warps, lane by lane",
-        "the same",
-    ] {
-        assert!(text.contains(told), "{told}: {text}");
-    }
+    claims! {folder, "{explain} | 0 | block 0, thread 0: integers | warps, lane by lane | the same"}
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What is no request, no variant, no array.
 
 use super::copied;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, claims, rows};
 
 #[test]
 fn what_cannot_be_replayed_says_why() {
@@ -19,9 +19,7 @@ fn what_cannot_be_replayed_says_why() {
             .refuses(&["cannot be replayed", why]);
         folder.tcverify(&format!("ops {operation}")).refuses(&[why]);
     }
-    folder
-        .tcverify("check --op rmsnorm x.npy")
-        .refuses(&["no operation called \"rmsnorm\"", "rms_norm"]);
+    claims! {folder, r#"check --op rmsnorm x.npy | refused | no operation called "rmsnorm" | rms_norm"#}
     let lse = "check --op attention --arch a100 --output lse op_q.npy op_k.npy op_v.npy op_fa.npy";
     folder.tcverify(lse).refuses(&["MUFU.LG2"]);
 }
@@ -29,99 +27,46 @@ fn what_cannot_be_replayed_says_why() {
 #[test]
 fn requests_that_contradict_themselves_are_refused() {
     let folder = copied();
-    for (words, why) in [
-        ("rms_norm op_x.npy op_w.npy op_hf.npy", "--eps"),
-        (
-            "rms_norm --eps=-1 op_x.npy op_w.npy op_hf.npy",
-            "zero or positive",
-        ),
-        (
-            "rms_norm --eps nan op_x.npy op_w.npy op_hf.npy",
-            "zero or positive",
-        ),
-        ("rms_norm --eps 1e-6 op_x.npy op_w.npy", "nothing to check"),
-        (
-            "rms_norm --eps 1e-6 op_x.npy op_res.npy op_hf.npy",
-            "400 columns",
-        ),
-        (
-            "rms_norm --eps 1e-6 op_x.npy op_w.npy a b c",
-            "takes x, weight",
-        ),
-        ("rms_norm --eps 1e-6 x=op_x.npy x=op_x.npy", "twice"),
-        (
-            "rms_norm --eps 1e-6 --causal op_x.npy op_w.npy op_hf.npy",
-            "--causal is not used by this rms_norm variant",
-        ),
-        (
-            "rms_norm --eps 1e-6 --variant none op_x.npy op_w.npy op_hf.npy",
-            "rms_norm has no variant called \"none\"",
-        ),
-        (
-            "rms_norm --eps 1e-6 op_x.npy op_w.npy op_k.npy",
-            "the result is 3x400",
-        ),
-        (
-            "rms_norm --eps 1e-6 q=op_q.npy op_x.npy op_w.npy op_hf.npy",
-            "this operation and variant has no array",
-        ),
-        ("attention op_q.npy op_k.npy op_v.npy op_fa.npy", "--arch"),
-        (
-            "attention --arch v100 op_q.npy op_k.npy op_v.npy op_fa.npy",
-            "bf16",
-        ),
-        (
-            "attention --arch a100 --tile 32x17 op_q.npy op_k.npy op_v.npy op_fa.npy",
-            "a multiple of 16 keys",
-        ),
-        (
-            "attention --variant flash-attention-4 --arch b200 --tile 128x48 n4_q.npy n4_k.npy n4_v.npy n4.npy",
-            "a multiple of 32 keys",
-        ),
-        (
-            "attention --variant flash-attention-4 --arch b300 n4_q.npy n4_k.npy n4_v.npy n4.npy",
-            "blackwell",
-        ),
-        (
-            "attention --arch a100 n4_q.npy n4_k.npy n4_v.npy n4.npy",
-            "it is 1x150x1x40, but k is 1x150x1x24",
-        ),
-        (
-            "attention --arch a100 --output row_sum op_q.npy op_k.npy op_v.npy op_fa.npy",
-            "attention has \"y\"",
-        ),
-        (
-            "attention --arch a100 --tile 0x16 op_q.npy op_k.npy op_v.npy op_fa.npy",
-            "rows",
-        ),
-        (
-            "attention --arch a100 --softmax-scale 0 op_q.npy op_k.npy op_v.npy op_fa.npy",
-            "positive",
-        ),
-        (
-            "attention --arch a100 op_x.npy op_k.npy op_v.npy op_fa.npy",
-            "four axes",
-        ),
-        (
-            "quantize_fp8 --variant vllm-group --group 0 op_a.npy op_fp8_group.npy",
-            "--group 0",
-        ),
-        (
-            "softmax op_x_soft33.npy x=op_x_soft33.npy y=no.npy",
-            "takes no file beside",
-        ),
-        ("silu missing.npy op_silu.npy", "missing.npy"),
-        (
-            "quantize_fp8 --group 64 op_a.npy op_fp8_token.npy",
-            "--group is not used by this quantize_fp8 variant",
-        ),
-        // Another kernel computes those.
-        (
-            "rms_norm --variant vllm-fused-add --eps 1e-6 x=f_x.npy residual=f_x.npy weight=f_w.npy y=f_vllm.npy",
-            "this variant takes 2-byte elements",
-        ),
-    ] {
-        let run = folder.tcverify(&format!("check --op {words}")).expect(2);
+    for [words, why] in rows! {r#"
+        rms_norm op_x.npy op_w.npy op_hf.npy | --eps
+        rms_norm --eps=-1 op_x.npy op_w.npy op_hf.npy | zero or positive
+        rms_norm --eps nan op_x.npy op_w.npy op_hf.npy | zero or positive
+        rms_norm --eps 1e-6 op_x.npy op_w.npy | nothing to check
+        rms_norm --eps 1e-6 op_x.npy op_res.npy op_hf.npy | 400 columns
+        rms_norm --eps 1e-6 op_x.npy op_w.npy a b c | takes x, weight
+        rms_norm --eps 1e-6 x=op_x.npy x=op_x.npy | twice
+        rms_norm --eps 1e-6 --causal op_x.npy op_w.npy op_hf.npy
+            | --causal is not used by this rms_norm variant
+        rms_norm --eps 1e-6 --variant none op_x.npy op_w.npy op_hf.npy
+            | rms_norm has no variant called "none"
+        rms_norm --eps 1e-6 op_x.npy op_w.npy op_k.npy | the result is 3x400
+        rms_norm --eps 1e-6 q=op_q.npy op_x.npy op_w.npy op_hf.npy
+            | this operation and variant has no array
+        attention op_q.npy op_k.npy op_v.npy op_fa.npy | --arch
+        attention --arch v100 op_q.npy op_k.npy op_v.npy op_fa.npy | bf16
+        attention --arch a100 --tile 32x17 op_q.npy op_k.npy op_v.npy op_fa.npy
+            | a multiple of 16 keys
+        attention --variant flash-attention-4 --arch b200 --tile 128x48 n4_q.npy n4_k.npy n4_v.npy n4.npy
+            | a multiple of 32 keys
+        attention --variant flash-attention-4 --arch b300 n4_q.npy n4_k.npy n4_v.npy n4.npy
+            | blackwell
+        attention --arch a100 n4_q.npy n4_k.npy n4_v.npy n4.npy
+            | it is 1x150x1x40, but k is 1x150x1x24
+        attention --arch a100 --output row_sum op_q.npy op_k.npy op_v.npy op_fa.npy
+            | attention has "y"
+        attention --arch a100 --tile 0x16 op_q.npy op_k.npy op_v.npy op_fa.npy | rows
+        attention --arch a100 --softmax-scale 0 op_q.npy op_k.npy op_v.npy op_fa.npy | positive
+        attention --arch a100 op_x.npy op_k.npy op_v.npy op_fa.npy | four axes
+        quantize_fp8 --variant vllm-group --group 0 op_a.npy op_fp8_group.npy | --group 0
+        softmax op_x_soft33.npy x=op_x_soft33.npy y=no.npy | takes no file beside
+        silu missing.npy op_silu.npy | missing.npy
+        quantize_fp8 --group 64 op_a.npy op_fp8_token.npy
+            | --group is not used by this quantize_fp8 variant
+        rms_norm --variant vllm-fused-add --eps 1e-6 x=f_x.npy residual=f_x.npy weight=f_w.npy y=f_vllm.npy
+            | this variant takes 2-byte elements
+    "#}
+    {
+        let run = folder.fails(&format!("check --op {words}"));
         assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
         assert_eq!(run.stdout, "", "{words}");
     }
@@ -130,10 +75,7 @@ fn requests_that_contradict_themselves_are_refused() {
 #[test]
 fn variant_files_that_are_none_are_refused() {
     let folder = copied();
-    let text = folder
-        .tcverify("ops --raw attention flash-attention-2")
-        .expect(0)
-        .stdout;
+    let text = folder.stdout("ops --raw attention flash-attention-2");
     for (from, to, why) in [
         ("tcverify.operation/1", "tcverify.operation/9", "schema"),
         (
@@ -153,7 +95,7 @@ fn variant_files_that_are_none_are_refused() {
         assert!(text.contains(from), "{from}");
         folder.write("mine.json", text.replacen(from, to, 1));
         let words = "check --op attention --arch a100 --variant-file mine.json op_q.npy op_k.npy op_v.npy op_fa.npy";
-        let run = folder.tcverify(words).expect(2);
+        let run = folder.fails(words);
         assert!(run.stderr.contains(why), "{to}: {}", run.stderr);
         assert!(!run.stderr.contains('\u{1b}') && run.stdout.is_empty());
     }
@@ -182,14 +124,12 @@ fn variant_files_that_are_none_are_refused() {
         assert!(other.contains(from), "{from}: {other}");
         folder.write("mine.json", other.replacen(from, to, 1));
         let words = "check --op attention --arch b200 --variant-file mine.json n4_q.npy n4_k.npy n4_v.npy n4.npy";
-        let run = folder.tcverify(words).expect(2);
+        let run = folder.fails(words);
         assert!(run.stderr.contains(why), "{to}: {}", run.stderr);
     }
     folder.write("mine.json", text);
     let words = "check --op softmax --variant-file mine.json op_x_soft33.npy op_soft33.npy";
-    folder
-        .tcverify(words)
-        .refuses(&["it is a variant of attention, but the request is for softmax"]);
+    claims! {folder, "{words} | refused | it is a variant of attention, but the request is for softmax"}
 }
 
 /// Infinities, NaNs, zeros and subnormal numbers in, some answer out, the same of both engines.
@@ -231,7 +171,7 @@ fn special_numbers_are_computed_by_both_engines_alike() {
         ] {
             let run = |engine: &str| {
                 let words = format!("replay --op {words} --engine {engine} -o z-{engine}.npy");
-                let digest = folder.tcverify(&words).expect(0).stdout;
+                let digest = folder.stdout(&words);
                 let _ = std::fs::remove_file(folder.path(&format!("z-{engine}.npy")));
                 digest.split_whitespace().next().unwrap().to_owned()
             };
@@ -256,33 +196,24 @@ fn elements_that_are_not_rotated_are_copied() {
         folder.save(name, &Npy::new("<V2", &[1, 1], bytes(&[code])));
     }
     let words = "check --op rope --variant vllm --dtype bf16 x.npy cos.npy sin.npy y=x.npy";
-    folder.tcverify(words).expect(0);
+    folder.passes(words);
 }
 
 #[test]
 fn manifests_of_operations_are_refused_in_words() {
     let folder = copied();
-    for (case, why) in [
-        (r#"{"operation": "silu", "x": "op_a.npy"}"#, "`y`"),
-        (
-            r#"{"operation": "silu", "x": "op_a.npy", "y": "op_silu.npy", "exp": 1}"#,
-            "did you mean \"eps\"?",
-        ),
-        (
-            r#"{"operation": "silu", "x": 3, "y": "op_silu.npy"}"#,
-            "field \"x\"",
-        ),
-        (
-            r#"{"operation": 3, "x": "op_a.npy", "y": "op_silu.npy"}"#,
-            "operation",
-        ),
-    ] {
+    for [case, why] in rows! {r#"
+        {{"operation": "silu", "x": "op_a.npy"}} | `y`
+        {{"operation": "silu", "x": "op_a.npy", "y": "op_silu.npy", "exp": 1}}
+            | did you mean "eps"?
+        {{"operation": "silu", "x": 3, "y": "op_silu.npy"}} | field "x"
+        {{"operation": 3, "x": "op_a.npy", "y": "op_silu.npy"}} | operation
+    "#}
+    {
         let case = case.replacen('{', "{\"name\": \"n\", ", 1);
         let text = format!("{{\"schema\": \"tcverify.manifest/1\", \"cases\": [{case}]}}");
         folder.write("m.json", text);
-        folder
-            .tcverify("batch m.json")
-            .refuses(&[why, "case 1 (n)"]);
+        claims! {folder, "batch m.json | refused | {why} | case 1 (n)"}
     }
     // Defaults are for the cases that they say something of.
     folder.write(
@@ -290,13 +221,11 @@ fn manifests_of_operations_are_refused_in_words() {
         r#"{"schema": "tcverify.manifest/1", "defaults": {"transpose_b": true, "eps": "1e-6", "arch": "a100"},
             "cases": [{"name": "n", "operation": "silu", "eps": null, "x": "op_a.npy", "y": "op_silu.npy"}]}"#,
     );
-    folder.tcverify("batch m.json --quiet").expect(0);
+    folder.passes("batch m.json --quiet");
     // Which kind of case it is may be a default, too; a null takes it away.
-    folder
-        .tcverify(
-            "replay --arch a100 --dtype fp16 generate:1:normal:4x4 generate:2:normal:4x4 -o p.npy",
-        )
-        .expect(0);
+    folder.passes(
+        "replay --arch a100 --dtype fp16 generate:1:normal:4x4 generate:2:normal:4x4 -o p.npy",
+    );
     folder.write(
         "m.json",
         r#"{"schema": "tcverify.manifest/1", "defaults": {"operation": "silu", "arch": "a100"},
@@ -304,5 +233,5 @@ fn manifests_of_operations_are_refused_in_words() {
                 {"name": "p", "operation": null, "dtype": "fp16", "a": "generate:1:normal:4x4", "b": "generate:2:normal:4x4",
                  "d": "p.npy"}]}"#,
     );
-    folder.tcverify("batch m.json --quiet").expect(0);
+    folder.passes("batch m.json --quiet");
 }

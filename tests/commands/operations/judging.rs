@@ -3,62 +3,50 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy, Says, claims, holds, rows};
 
 fn cases(manifest: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(super::fixtures().join(manifest)).unwrap();
     let manifest: Value = serde_json::from_str(&text).unwrap();
-    manifest["cases"].as_array().unwrap().clone()
+    manifest.list("cases").clone()
 }
 
 #[test]
 fn every_operation_is_reproduced() {
     let folder = copied();
-    let report = folder
-        .tcverify("batch operations.json --json -")
-        .expect(0)
-        .json();
-    assert!(report["totals"]["identical"].as_u64().unwrap() >= 45);
+    let report = folder.json("batch operations.json --json -");
+    assert!(report["totals"].number("identical") >= 45);
     // By integers, too.
-    let text = String::from_utf8(folder.read("operations.json")).unwrap();
+    let text = folder.text("operations.json");
     folder.write(
         "exact.json",
         text.replace("\"operation\"", "\"engine\": \"exact\", \"operation\""),
     );
-    folder.tcverify("batch exact.json --quiet").expect(0);
+    folder.passes("batch exact.json --quiet");
 }
 
 /// What the sheet warns of: each gives other bits, and is no variant.
 #[test]
 fn wrong_arithmetic_differs() {
     let folder = copied();
-    let report = folder
-        .tcverify("batch wrong.json --json -")
-        .expect(1)
-        .json();
-    let cases = report["cases"].as_array().unwrap();
+    let report = folder.differing("batch wrong.json --json -");
+    let cases = report.list("cases");
     assert!(cases.len() >= 24);
     // As many elements as the independent program finds changed.
-    let counts: Value = serde_json::from_slice(&folder.read("counts.json")).unwrap();
+    let counts: Value = folder.document("counts.json");
     for case in cases {
-        let name = case["name"].as_str().unwrap();
+        let name = case.string("name");
         assert_eq!(case["verdict"], "different", "{name}");
         let found = &case["report"]["outcome"]["comparison"]["mismatches"];
         assert_eq!(found, &counts[name], "{name}");
     }
     let causes = |name: &str| {
         let case = cases.iter().find(|case| case["name"] == name).unwrap();
-        case["report"]["causes"].as_array().unwrap().clone()
+        case["report"].list("causes").clone()
     };
     // One of them is a variant, and said to be.
     let found = causes("no_norm_up");
-    assert!(
-        found[0]["sentence"]
-            .as_str()
-            .unwrap()
-            .contains("hf-eager-2.9"),
-        "{found:?}"
-    );
+    found[0].string("sentence").says("hf-eager-2.9");
     assert!(causes("no_norm_in_turn").is_empty());
 }
 
@@ -126,10 +114,10 @@ fn another_constant_is_another_result() {
         let case = all.iter().find(|case| case["name"] == *name).unwrap();
         let words = format!(
             "ops --raw {} {}",
-            case["operation"].as_str().unwrap(),
-            case["variant"].as_str().unwrap()
+            case.string("operation"),
+            case.string("variant")
         );
-        let mut variant = folder.tcverify(&words).expect(0).json();
+        let mut variant = folder.json(&words);
         let (of, field) = pointer.rsplit_once('/').unwrap();
         // What a file leaves out is the default.
         let at = &mut variant.pointer_mut(of).unwrap()[field];
@@ -146,19 +134,15 @@ fn another_constant_is_another_result() {
         case["no_causes"] = json!(true);
         let manifest = json!({"schema": "tcverify.manifest/1", "cases": [case]});
         folder.write("one.json", manifest.to_string());
-        let report = folder.tcverify("batch one.json --json -").expect(1).json();
-        assert_eq!(
-            report["cases"][0]["verdict"], "different",
-            "{name} {pointer}"
-        );
+        let report = folder.differing("batch one.json --json -");
+        holds! {report, "cases.0.verdict = different", "{name} {pointer}"}
     }
 }
 
 #[test]
 fn variants_are_identified() {
     let folder = copied();
-    let run = folder.tcverify("identify --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_vllm24.npy");
-    let text = run.expect(0).stdout;
+    let text = folder.stdout("identify --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_vllm24.npy");
     let line = |name: &str| {
         text.lines()
             .find(|line| line.contains(&format!(" {name} ")))
@@ -171,9 +155,7 @@ fn variants_are_identified() {
         line("vllm-fused-add").starts_with("does not take these arrays"),
         "{text}"
     );
-    folder
-        .tcverify("identify --op rms_norm --eps 1e-6 op_x.npy op_w.npy op_sum.npy")
-        .expect(1);
+    folder.differs("identify --op rms_norm --eps 1e-6 op_x.npy op_w.npy op_sum.npy");
 }
 
 /// What no GPU of this kind has is no name for what it computed.
@@ -207,8 +189,8 @@ fn tiles_are_those_of_the_gpu() {
         let words = format!(
             "check --op attention q.npy k.npy k.npy k.npy --dtype bf16 --no-causes --json - {words}"
         );
-        let report = folder.tcverify(&words).expect(1).json();
-        report["rule"]["about"].as_str().unwrap().to_owned()
+        let report = folder.differing(&words);
+        report["rule"].string("about").to_owned()
     };
     for (arch, tile) in [
         ("a100", "blocks of 128 by 64 keys"),
@@ -222,11 +204,10 @@ fn tiles_are_those_of_the_gpu() {
     ] {
         let text = about(&format!("--arch {arch}"));
         assert!(text.contains(tile), "{arch}: {text}");
-        assert!(text.contains("scores times 0.088388346"), "{text}");
+        text.says("scores times 0.088388346");
     }
-    folder
-        .tcverify("check --op attention q.npy k.npy k.npy k.npy --dtype bf16 --arch ampere")
-        .refuses(&["name the GPU", "--tile"]);
+    claims! {folder, "check --op attention q.npy k.npy k.npy k.npy --dtype bf16 --arch ampere | refused
+    | name the GPU | --tile"}
 }
 
 #[test]
@@ -234,57 +215,35 @@ fn a_report_has_every_form() {
     let folder = copied();
     let op = "check --op rms_norm --variant hf-eager --eps 1e-6";
     let wrong = format!("{op} f_x.npy f_w.npy f_hf26.npy");
-    let text = folder.tcverify(&wrong).expect(1).stdout;
-    assert!(text.starts_with("DIFFERENT  "), "{text}");
-    assert!(
-        text.contains("Another variant fits: hf-eager-2.9"),
-        "{text}"
-    );
+    let text = folder.differs(&wrong).stdout;
+    text.begins("DIFFERENT  ");
+    text.says("Another variant fits: hf-eager-2.9");
     // The command that it suggests finds the result identical.
     let command = text
         .lines()
         .find(|line| line.contains("tcverify check --op=") && line.contains("2.9"))
         .unwrap();
     let words = command.trim().strip_prefix("tcverify ").unwrap();
-    let same = folder.tcverify(words).expect(0).stdout;
-    assert!(
-        same.starts_with("IDENTICAL under a published rule  "),
-        "{same}"
-    );
+    claims! {folder, r"{words} | 0 | ^IDENTICAL under a published rule \_"}
     let forms = "--json r.json --junit r.xml --markdown r.md --html r.html --quiet --github";
-    let github = folder
-        .tcverify(&format!("{wrong} {forms}"))
-        .expect(1)
-        .stdout;
-    assert!(
-        github.starts_with("::error title=tcverify%3A different::"),
-        "{github}"
-    );
-    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let github = folder.differs(&format!("{wrong} {forms}")).stdout;
+    github.begins("::error title=tcverify%3A different::");
+    let report: Value = folder.document("r.json");
     assert_eq!(report["schema"], "tcverify.report/1");
     let read: tcverify::report::Report = serde_json::from_value(report.clone()).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), report);
-    let page = |name: &str| String::from_utf8(folder.read(name)).unwrap();
+    let page = |name: &str| folder.text(name);
     roxmltree::Document::parse(&page("r.xml")).unwrap();
     assert!(page("r.xml").contains("type=\"different\""));
     assert!(page("r.md").starts_with("## \u{274c} Different"));
     assert!(page("r.html").contains("operation by operation"));
-    let brief = folder
-        .tcverify(&format!("{wrong} --brief"))
-        .expect(1)
-        .stdout;
+    let brief = folder.differs(&format!("{wrong} --brief")).stdout;
     assert_eq!(brief.lines().count(), 1, "{brief}");
     let said =
         "DIFFERENT  294 of 1,600 elements of the result differ (18.4 %); rms_norm hf-eager (";
     assert!(brief.starts_with(said), "{brief}");
-    let same = folder
-        .tcverify(&format!("{words} --brief"))
-        .expect(0)
-        .stdout;
-    assert!(
-        same.starts_with("IDENTICAL under a published rule  "),
-        "{same}"
-    );
+    let same = folder.stdout(&format!("{words} --brief"));
+    same.begins("IDENTICAL under a published rule  ");
     assert!(same.ends_with("(published)\n"), "{same}");
     // Nothing of a sentence is beyond the width that there is.
     let mut command = folder.command();
@@ -304,7 +263,7 @@ fn a_report_has_every_form() {
         "m.json",
         json!({"schema": "tcverify.manifest/1", "cases": [case]}).to_string(),
     );
-    let again = folder.tcverify("batch m.json --json -").expect(1).json();
+    let again = folder.differing("batch m.json --json -");
     assert_eq!(again["cases"][0]["report"], report);
 }
 
@@ -321,14 +280,12 @@ fn an_element_is_explained() {
     );
     // Of what is for single elements, the one that is asked for.
     assert_eq!(text.matches("round to bf16").count(), 2, "{text}");
-    for said in ["squares, added by", "MUFU.RSQ", "round to bf16", "the same"] {
-        assert!(text.contains(said), "{said}: {text}");
-    }
+    text.says_all(["squares, added by", "MUFU.RSQ", "round to bf16", "the same"]);
     let text = explain(
         "attention --arch a100 --tile 32x16 op_q.npy op_k.npy op_v.npy op_fac.npy --causal --at 0,30,0,5",
         0,
     );
-    for said in [
+    text.says_all([
         "MUFU.EX2",
         "scaled to the new maximum",
         "block 2 of 3: keys 16 to 31",
@@ -336,14 +293,10 @@ fn an_element_is_explained() {
         "the largest score so far",
         "accumulator 5 ",
         "MUFU.RCP",
-    ] {
-        assert!(text.contains(said), "{said}: {text}");
-    }
+    ]);
     // A causal row does not see the last keys.
-    assert!(
-        !text.contains("q . key 39") && !text.contains("accumulator 6 "),
-        "{text}"
-    );
+    text.lacks("q . key 39");
+    text.lacks("accumulator 6 ");
     // Another order of lanes is one number more or less in the sum, and nowhere before the lanes.
     let norm = "rms_norm --variant hf-eager --eps 1e-6 no_f8.npy no_w.npy";
     let text = explain(&format!("{norm} no_norm_up.npy --at 1,7"), 1);
@@ -356,17 +309,11 @@ fn an_element_is_explained() {
         "{text}"
     );
     // One element: only what is for it alone, or for all.
-    let mut bytes = folder.read("op_silu.npy");
-    let at = bytes.len() - 2;
-    bytes[at] ^= 1;
-    folder.write("bad.npy", bytes);
+    folder.flip("op_silu.npy", "bad.npy", 2, 1);
     let text = explain("silu op_a.npy bad.npy --at 3,255", 1);
-    assert!(
-        text.contains("elements of the row that differ: 1\n")
-            && text.contains("1 of 9 operations")
-            && text.contains("round to bf16"),
-        "{text}"
-    );
+    text.says("elements of the row that differ: 1\n");
+    text.says("1 of 9 operations");
+    text.says("round to bf16");
     // The same rows, two by two.
     for (name, flat) in [("a3.npy", "op_a.npy"), ("bad3.npy", "bad.npy")] {
         let data = folder.read(flat)[128..].to_vec();
@@ -374,31 +321,22 @@ fn an_element_is_explained() {
     }
     let batched = explain("silu a3.npy bad3.npy --at 1,1,255", 1);
     let row = "elements of the row that differ: 1\n";
-    assert!(
-        batched.contains(row) && batched.contains("1 of 9 operations"),
-        "{batched}"
-    );
+    batched.says(row);
+    batched.says("1 of 9 operations");
     assert!(!explain("silu a3.npy bad3.npy --at 1,0,255", 0).contains(row));
     // A larger error is no operation's next number.
-    let mut bytes = folder.read("op_silu.npy");
-    bytes[at] ^= 0x40;
-    folder.write("bad.npy", bytes);
+    folder.flip("op_silu.npy", "bad.npy", 2, 0x40);
     let text = explain("silu op_a.npy bad.npy --at 3,255", 1);
-    assert!(
-        text.contains("a single operation to the next number never")
-            && text.contains("9 were tried"),
-        "{text}"
-    );
-    folder
-        .tcverify("explain --op rms_norm --eps 1e-6 op_x.npy op_w.npy --at 9,9")
-        .refuses(&["3x400"]);
+    text.says("a single operation to the next number never");
+    text.says("9 were tried");
+    claims! {folder, "explain --op rms_norm --eps 1e-6 op_x.npy op_w.npy --at 9,9 | refused | 3x400"}
 }
 
 #[test]
 fn results_are_computed_and_named_by_digest() {
     let folder = copied();
     let replay = "replay --op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy -o z.npy";
-    let run = folder.tcverify(replay).expect(0);
+    let run = folder.passes(replay);
     let digest = run.stdout.split_whitespace().next().unwrap().to_owned();
     let payload = |name: &str| {
         let bytes = folder.read(name);
@@ -408,23 +346,17 @@ fn results_are_computed_and_named_by_digest() {
     let check = format!(
         "check --op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy --y-digest {digest}"
     );
-    folder.tcverify(&check).expect(0);
-    folder
-        .tcverify(&check.replace("vllm", "hf-eager"))
-        .expect(1);
+    folder.passes(&check);
+    folder.differs(&check.replace("vllm", "hf-eager"));
     // Nothing is written over.
-    folder
-        .tcverify(&replay.replace("z.npy", "op_x.npy"))
-        .expect(2);
+    folder.fails(&replay.replace("z.npy", "op_x.npy"));
 }
 
 /// A batch goes on where it was, and a changed variant is judged anew.
 #[test]
 fn a_batch_of_operations_is_resumed() {
     let folder = copied();
-    folder
-        .tcverify("batch operations.json --resume s.json --quiet")
-        .expect(0);
+    folder.passes("batch operations.json --resume s.json --quiet");
     let report =
         |folder: &Folder| folder.tcverify("batch operations.json --resume s.json --json -");
     assert_eq!(report(&folder).expect(0).json()["verdict"], "identical");
@@ -438,57 +370,29 @@ fn a_batch_of_operations_is_resumed() {
 #[test]
 fn options_of_the_other_kind_are_refused() {
     let folder = copied();
-    for (words, option) in [
-        (
-            "check --op gelu op_a.npy op_gelu.npy --schedule plain",
-            "--schedule",
-        ),
-        (
-            "check --op=gelu op_a.npy op_gelu.npy --transpose-b",
-            "--transpose-b",
-        ),
-        (
-            "--threads 1 replay op_a.npy --op gelu -o y.npy --d-dtype bf16",
-            "--d-dtype",
-        ),
-        ("explain --op gelu op_a.npy --at 0,0 --steps all", "--steps"),
-    ] {
-        folder
-            .tcverify(words)
-            .expect(2)
-            .mentions(&[option, "about products, and --op names an operation"]);
+    for [words, option] in rows! {"
+        check --op gelu op_a.npy op_gelu.npy --schedule plain | --schedule
+        check --op=gelu op_a.npy op_gelu.npy --transpose-b | --transpose-b
+        --threads 1 replay op_a.npy --op gelu -o y.npy --d-dtype bf16 | --d-dtype
+        explain --op gelu op_a.npy --at 0,0 --steps all | --steps
+    "}
+    {
+        claims! {folder, "{words} | 2 | {option} | about products, and --op names an operation"}
     }
-    for (words, option) in [
-        ("check op_a.npy op_gelu.npy --eps 1e-6", "--eps"),
-        (
-            "identify op_a.npy op_a.npy op_gelu.npy --causal",
-            "--causal",
-        ),
-        (
-            "commit op_a.npy op_a.npy op_gelu.npy --softmax-scale=2",
-            "--softmax-scale",
-        ),
-    ] {
-        folder
-            .tcverify(words)
-            .expect(2)
-            .mentions(&[option, "about operations between products"]);
+    for [words, option] in rows! {"
+        check op_a.npy op_gelu.npy --eps 1e-6 | --eps
+        identify op_a.npy op_a.npy op_gelu.npy --causal | --causal
+        commit op_a.npy op_a.npy op_gelu.npy --softmax-scale=2 | --softmax-scale
+    "}
+    {
+        claims! {folder, "{words} | 2 | {option} | about operations between products"}
     }
     // What neither has is not said to be of the other.
-    let run = folder
-        .tcverify("check --op gelu op_a.npy --nonsense")
-        .expect(2);
-    assert!(!run.stderr.contains("about products"), "{}", run.stderr);
-    folder
-        .tcverify("identify --op gelu op_a.npy op_gelu.npy --variant x")
-        .expect(2)
-        .mentions(&["--variant"]);
+    claims! {folder, "check --op gelu op_a.npy --nonsense | 2 | !about products"}
+    claims! {folder, "identify --op gelu op_a.npy op_gelu.npy --variant x | 2 | --variant"}
     for option in ["--against none.json", "--tree", "--no-causes"] {
         let words = format!("identify --op gelu op_a.npy op_gelu.npy {option}");
-        folder
-            .tcverify(&words)
-            .refuses(&["applies only to a check"]);
+        claims! {folder, "{words} | refused | applies only to a check"}
     }
-    let help = folder.tcverify("explain --op gelu --help").expect(0);
-    assert!(help.stdout.contains("--at <I,J>") && help.stdout.contains("--eps"));
+    claims! {folder, "explain --op gelu --help | 0 | --at <I,J> | --eps"}
 }

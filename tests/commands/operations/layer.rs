@@ -1,5 +1,7 @@
 //! A transformer layer from one manifest, and errors in each of its steps.
 
+use crate::support::{Members, claims};
+
 use serde_json::Value;
 
 use super::copied;
@@ -7,22 +9,19 @@ use super::copied;
 #[test]
 fn a_layer_is_judged_from_one_manifest() {
     let folder = copied();
-    let report = folder
-        .tcverify("batch layer.json --json -")
-        .expect(0)
-        .json();
+    let report = folder.json("batch layer.json --json -");
     assert_eq!(report["verdict"], "identical");
     let chain = &report["chain"];
     let names = |value: &Value| -> Vec<String> {
         let all = value.as_array().unwrap().iter();
         all.map(|name| name.as_str().unwrap().to_owned()).collect()
     };
-    let cases = report["cases"].as_array().unwrap();
+    let cases = report.list("cases");
     // Every step is linked to another.
     assert_eq!(names(&chain["identical"]).len(), cases.len());
     assert_eq!(names(&chain["first_different"]), Vec::<String>::new());
     let link = |from: &str, to: &str, array: &str| {
-        let all = chain["links"].as_array().unwrap();
+        let all = chain.list("links");
         all.iter()
             .any(|l| l["from"] == from && l["to"] == to && l["array"] == array)
     };
@@ -33,12 +32,7 @@ fn a_layer_is_judged_from_one_manifest() {
     assert!(link("k_rope", "attention", "k"));
     assert!(link("residual1", "residual2", "x"));
     assert!(!link("norm1", "norm2", "x"));
-    let text = folder.tcverify("batch layer.json").expect(0).stdout;
-    assert!(
-        text.contains("IDENTICAL") && text.contains("steps are identical"),
-        "{text}"
-    );
-    assert!(text.contains("Identical under a published rule"), "{text}");
+    claims! {folder, "batch layer.json | 0 | IDENTICAL | steps are identical | Identical under a published rule"}
 }
 
 /// Wherever a bit of a step's result is another, that step is named first.
@@ -46,10 +40,10 @@ fn a_layer_is_judged_from_one_manifest() {
 fn an_error_is_located_at_its_step() {
     let text = std::fs::read_to_string(super::fixtures().join("layer.json")).unwrap();
     let manifest: Value = serde_json::from_str(&text).unwrap();
-    let cases = manifest["cases"].as_array().unwrap();
+    let cases = manifest.list("cases");
     assert!(cases.len() >= 13);
     for case in cases {
-        let name = case["name"].as_str().unwrap();
+        let name = case.string("name");
         let result = case.get("y").or(case.get("d")).unwrap().as_str().unwrap();
         let folder = copied();
         let payload = |file: &str| {
@@ -67,16 +61,13 @@ fn an_error_is_located_at_its_step() {
                 folder.write(file, all);
             }
         }
-        let report = folder
-            .tcverify("batch layer.json --json -")
-            .expect(1)
-            .json();
+        let report = folder.differing("batch layer.json --json -");
         assert_eq!(
             report["chain"]["first_different"],
             serde_json::json!([name]),
             "{name}"
         );
-        let text = folder.tcverify("batch layer.json").expect(1).stdout;
+        let text = folder.differs("batch layer.json").stdout;
         assert!(
             text.contains(&format!("differs first: {name}\n")),
             "{name}: {text}"

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Members, Npy, Says, claims, holds, rows};
 
 const NORM: &str = "check --op rms_norm --engine exact --eps 1e-6 op_x.npy op_w.npy";
 
@@ -25,29 +25,18 @@ fn rows_that_agree_are_identical_in_part() {
     let folder = copied();
     // The first row, which is not looked at.
     flip(&folder, "op_hf.npy", "bad.npy", 3);
-    let run = folder
-        .tcverify(&format!("{NORM} bad.npy --rows 1.."))
-        .expect(0);
-    for word in [
-        "IDENTICAL IN PART under a published rule, 66.6 % of the result compared",
-        "all 800 chosen elements of the 1,200 of the result are reproduced",
-        "rows 1 to 2, columns 0 to 399",
-        "About the others, this verdict says nothing",
-    ] {
-        assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
-    }
-    let report = folder
-        .tcverify(&format!("{NORM} bad.npy --rows ..1 --json -"))
-        .expect(1)
-        .json();
+    claims! {folder, "{NORM} bad.npy --rows 1.. | 0
+        | IDENTICAL IN PART under a published rule, 66.6 % of the result compared
+        | all 800 chosen elements of the 1,200 of the result are reproduced
+        | rows 1 to 2, columns 0 to 399
+        | About the others, this verdict says nothing"}
+    let report = folder.differing(&format!("{NORM} bad.npy --rows ..1 --json -"));
     let comparison = &report["outcome"]["comparison"];
-    assert_eq!(comparison["mismatches"], 1);
-    assert_eq!(comparison["elements"], 400);
-    assert_eq!(comparison["first"][0]["index"], json!([0, 3]));
+    holds! {comparison, "mismatches = 1 | elements = 400 | first.0.index = [0, 3]"}
     assert_eq!(report["reproduced"]["payload_sha256"], Value::Null);
     // A variant that gives what was compared is told, and how much that was.
     let words = "check --op rms_norm --variant vllm-2024 --eps 1e-6 op_x.npy op_w.npy op_fused.npy --rows 0";
-    let run = folder.tcverify(words).expect(1);
+    let run = folder.differs(words);
     let said = "pytorch-fused (torch.nn.functional.rms_norm, vectorised; published). It gives all 400 compared elements";
     assert!(run.stdout.contains(said), "{}", run.stdout);
 }
@@ -56,30 +45,22 @@ fn rows_that_agree_are_identical_in_part() {
 fn samples_have_the_odds_of_the_draw() {
     let folder = copied();
     let words = format!("{NORM} op_hf.npy --sample 245 --seed 3 --json -");
-    let report = folder.tcverify(&words).expect(0).json();
+    let report = folder.json(&words);
     assert_eq!(report["verdict"], "identical_in_part");
     let sample = &report["reproduced"]["sample"];
-    assert_eq!(sample["population"], 1200);
-    assert_eq!(sample["elements"], 245);
+    holds! {sample, "population = 1200 | elements = 245"}
     // One of 1,200 by 245.
     let missed = sample["missed"][0]["probability"].as_f64().unwrap();
     assert!((missed - (1.0 - 245.0 / 1200.0)).abs() < 1e-12);
-    assert_eq!(
-        sample["assumes"],
-        "nobody who could still change the result knew the seed"
-    );
+    holds! {sample, "assumes = nobody who could still change the result knew the seed"}
     // All of it is drawn: whatever is wrong is found, and still it is a draw.
     flip(&folder, "op_hf.npy", "bad.npy", 777);
     let whole = format!("{NORM} bad.npy --sample 1200 --seed 3 --json -");
-    let report = folder.tcverify(&whole).expect(1).json();
+    let report = folder.differing(&whole);
     assert_eq!(report["outcome"]["comparison"]["mismatches"], 1);
     for form in ["--markdown", "--junit", "--html"] {
-        folder
-            .tcverify(&format!(
-                "{NORM} op_hf.npy --sample 50 --seed 3 {form} out -q"
-            ))
-            .expect(0);
-        let text = String::from_utf8(folder.read("out")).unwrap();
+        claims! {folder, "{NORM} op_hf.npy --sample 50 --seed 3 {form} out -q | 0"}
+        let text = folder.text("out");
         let compared = text.contains("50 of 1,200 elements") || text.contains("all 50 sampled");
         assert!(compared && text.contains("in part"), "{form}: {text}");
     }
@@ -89,7 +70,7 @@ fn samples_have_the_odds_of_the_draw() {
 #[test]
 fn every_operation_can_be_sampled() {
     let folder = copied();
-    let mut manifest: Value = serde_json::from_slice(&folder.read("operations.json")).unwrap();
+    let mut manifest: Value = folder.document("operations.json");
     let cases = manifest["cases"].as_array_mut().unwrap();
     // Of a digest there are no parts.
     cases.retain(|case| case.get("y_digest").is_none());
@@ -106,62 +87,52 @@ fn every_operation_can_be_sampled() {
         "exact.json",
         text.replace("\"operation\"", "\"engine\":\"exact\",\"operation\""),
     );
-    let count = manifest["cases"].as_array().unwrap().len();
-    let [fast, exact] = ["sampled", "exact"].map(|name| {
-        let run = folder.tcverify(&format!("batch {name}.json --json -"));
-        run.expect(0).json()
-    });
+    let count = manifest.list("cases").len();
+    let [fast, exact] =
+        ["sampled", "exact"].map(|name| folder.json(&format!("batch {name}.json --json -")));
     for report in [&fast, &exact] {
         assert_eq!(report["totals"]["identical_in_part"], count);
         assert_eq!(report["totals"]["identical"], 0);
     }
     let digests = |report: &Value| -> Vec<Value> {
-        let cases = report["cases"].as_array().unwrap().iter();
+        let cases = report.list("cases").iter();
         cases
             .map(|case| case["report"]["reproduced"]["sample"]["sha256"].clone())
             .collect()
     };
     assert_eq!(digests(&fast), digests(&exact));
     // Wrong ones are found by all their elements.
-    let mut wrong: Value = serde_json::from_slice(&folder.read("wrong.json")).unwrap();
+    let mut wrong: Value = folder.document("wrong.json");
     for case in wrong["cases"].as_array_mut().unwrap() {
         case["rows"] = json!("0..1");
         case["no_causes"] = json!(true);
     }
     folder.write("rows.json", wrong.to_string());
-    let report = folder.tcverify("batch rows.json --json -").expect(1).json();
-    assert!(report["totals"]["different"].as_u64().unwrap() > 10);
+    let report = folder.differing("batch rows.json --json -");
+    assert!(report["totals"].number("different") > 10);
 }
 
 /// A layer of which steps were compared in part is not said to be identical.
 #[test]
 fn a_chain_tells_parts_from_wholes() {
     let folder = copied();
-    let mut layer: Value = serde_json::from_slice(&folder.read("layer.json")).unwrap();
+    let mut layer: Value = folder.document("layer.json");
     let case = &mut layer["cases"][0];
     case["rows"] = json!("0..1");
     let name = case["name"].clone();
     folder.write("part.json", layer.to_string());
-    let report = folder.tcverify("batch part.json --json -").expect(0).json();
+    let report = folder.json("batch part.json --json -");
     assert_eq!(report["verdict"], "identical_in_part");
     assert_eq!(report["chain"]["identical_in_part"], json!([name]));
-    let identical = report["chain"]["identical"].as_array().unwrap();
+    let identical = report["chain"].list("identical");
     assert!(!identical.contains(&name) && !identical.is_empty());
-    let run = folder.tcverify("batch part.json").expect(0);
-    assert!(
-        run.stdout
-            .contains("compared only in part, and identical there"),
-        "{}",
-        run.stdout
-    );
+    claims! {folder, "batch part.json | 0 | compared only in part, and identical there"}
 }
 
 #[test]
 fn a_beacon_draws_from_what_was_committed() {
     let folder = copied();
-    folder
-        .tcverify(&format!("{} op_hf.npy -o c.json", commit()))
-        .expect(0);
+    folder.passes(&format!("{} op_hf.npy -o c.json", commit()));
     let drawn = |beacon: &str, result: &str, eps: &str| {
         folder.tcverify(&format!(
             "check --op rms_norm --engine exact --eps {eps} op_x.npy op_w.npy {result} --sample 50 --seed-from c.json --beacon {beacon} --json -"
@@ -181,38 +152,29 @@ fn a_beacon_draws_from_what_was_committed() {
         ),
     ] {
         let run = run.expect(1);
-        assert!(run.stderr.contains("the commitment has"), "{run:#?}");
+        run.stderr.says("the commitment has");
         assert_eq!(run.stdout, "");
     }
     // A commitment to a product fixes nothing of this.
     folder.write("p.json", r#"{"schema": "tcverify.commitment/1"}"#);
-    for (words, why) in [
-        (
-            "--sample 5 --seed-from p.json --beacon 1",
-            "is not a commitment",
-        ),
-        ("--sample 5 --seed-from op_x.npy --beacon 1", "op_x.npy"),
-        ("--sample 5 --seed-from c.json", "--beacon"),
-        (
-            "--sample 5 --seed 1 --seed-from c.json --beacon 1",
-            "exclude",
-        ),
-        ("--sample 5", "--seed-from and --beacon"),
-        ("--seed 5", "--sample"),
-        ("--sample 1201 --seed 1", "1200 elements"),
-        ("--rows 3", "rows 0 to 2"),
-        ("--rows 2..2", "rows 0 to 2"),
-        ("--rows x", "--rows"),
-    ] {
-        let run = folder
-            .tcverify(&format!("{NORM} op_hf.npy {words}"))
-            .expect(2);
+    for [words, why] in rows! {"
+        --sample 5 --seed-from p.json --beacon 1 | is not a commitment
+        --sample 5 --seed-from op_x.npy --beacon 1 | op_x.npy
+        --sample 5 --seed-from c.json | --beacon
+        --sample 5 --seed 1 --seed-from c.json --beacon 1 | exclude
+        --sample 5 | --seed-from and --beacon
+        --seed 5 | --sample
+        --sample 1201 --seed 1 | 1200 elements
+        --rows 3 | rows 0 to 2
+        --rows 2..2 | rows 0 to 2
+        --rows x | --rows
+    "}
+    {
+        let run = folder.fails(&format!("{NORM} op_hf.npy {words}"));
         assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
     }
     let digest = "7".repeat(64);
-    folder
-        .tcverify(&format!("{NORM} --y-digest {digest} --rows 1"))
-        .refuses(&["--y-digest and --rows exclude"]);
+    claims! {folder, "{NORM} --y-digest {digest} --rows 1 | refused | --y-digest and --rows exclude"}
     folder
         .tcverify(&format!("{} -o c2.json", commit()))
         .refuses(&["a commitment needs a result"]);
@@ -229,6 +191,6 @@ fn a_part_costs_its_rows() {
     folder.save("y.npy", &zeros(1 << 14));
     let words = "check --op attention --arch a100 --layout bshd q.npy k.npy k.npy y.npy --engine exact --sample 2 --seed 1 -q";
     let start = std::time::Instant::now();
-    folder.tcverify(words).expect(0);
+    folder.passes(words);
     assert!(start.elapsed().as_secs() < 60);
 }

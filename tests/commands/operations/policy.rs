@@ -3,19 +3,16 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Members, Run, Says, holds, json_of, rows};
 
 /// Arrays in `pushed/`, everything else beside it.
 fn pushed() -> Folder {
     let folder = copied();
-    std::fs::create_dir(folder.path("pushed")).unwrap();
+    folder.create("pushed");
     for name in folder.names().iter().filter(|name| name.ends_with(".npy")) {
-        std::fs::copy(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
+        folder.copy(name, &format!("pushed/{name}"));
     }
-    let own = folder
-        .tcverify("ops --raw rms_norm hf-eager")
-        .expect(0)
-        .stdout;
+    let own = folder.stdout("ops --raw rms_norm hf-eager");
     folder.write("pushed/mine.json", own);
     folder
 }
@@ -53,8 +50,7 @@ fn a_strict_gate_judges_operations() {
         assert_eq!(report["cases"][0]["verdict"], "identical");
     }
     // The word says the same as a file that says nothing.
-    let run = folder.tcverify("batch pushed/cases.json --policy strict --json -");
-    assert_eq!(run.expect(0).json()["policy"]["name"], "strict");
+    holds! {folder.json("batch pushed/cases.json --policy strict --json -"), "policy.name = strict"}
     judged(
         &folder,
         &with(norm(), json!({"y": "op_fused.npy"})),
@@ -66,7 +62,7 @@ fn a_strict_gate_judges_operations() {
 #[test]
 fn each_way_to_weaken_an_operation_is_refused() {
     let folder = pushed();
-    std::fs::copy(folder.path("op_x.npy"), folder.path("away.npy")).unwrap();
+    folder.copy("op_x.npy", "away.npy");
     let operations = |says: Value| json!({"operations": says});
     for (case, field, allowing, code) in [
         (
@@ -178,7 +174,7 @@ fn a_policy_names_operations_and_what_is_known_of_them() {
     ] {
         let report = judged(&folder, &case, policy).expect(2).json();
         assert_eq!(report["cases"][0]["verdict"], "unjudged");
-        let error = report["cases"][0]["error"].as_str().unwrap();
+        let error = report["cases"][0].string("error");
         assert!(error.contains(why), "{error}");
     }
     for policy in [
@@ -191,27 +187,23 @@ fn a_policy_names_operations_and_what_is_known_of_them() {
     let own = with(norm(), json!({"variant_file": "mine.json"}));
     let policy = json!({"operations": {"files": true, "evidence": "inferred"}});
     let report = judged(&folder, &own, policy).expect(2).json();
-    let error = report["cases"][0]["error"].as_str().unwrap();
-    assert!(
-        error.contains("evidence inferred or better; this one is claimed"),
-        "{error}"
-    );
+    let error = report["cases"][0].string("error");
+    error.says("evidence inferred or better; this one is claimed");
 }
 
 #[test]
 fn policies_that_name_nothing_are_refused() {
     let folder = pushed();
-    for (says, why) in [
-        (json!({"variants": ["rmsnorm"]}), "no operation called"),
-        (
-            json!({"variants": ["rms_norm none"]}),
-            "rms_norm has no variant called \"none\"",
-        ),
-        (json!({"variants": ["tanh_approx"]}), "cannot be replayed"),
-        (json!({"largest_eps": -1}), "negative"),
-        (json!({"largest_eps": "nan"}), "expected f64"),
-        (json!({"surprise": 1}), "surprise"),
-    ] {
+    for [says, why] in rows! {r#"
+        {{"variants": ["rmsnorm"]}} | no operation called
+        {{"variants": ["rms_norm none"]}} | rms_norm has no variant called "none"
+        {{"variants": ["tanh_approx"]}} | cannot be replayed
+        {{"largest_eps": -1}} | negative
+        {{"largest_eps": "nan"}} | expected f64
+        {{"surprise": 1}} | surprise
+    "#}
+    {
+        let says = json_of(says);
         judged(&folder, &norm(), json!({"operations": says})).refuses(&["policy.json", why]);
     }
 }
@@ -227,13 +219,11 @@ fn a_state_of_another_policy_is_not_believed() {
         r#"{"schema": "tcverify.policy/1", "operations": {"evidence": "captured"}}"#,
     );
     let words = "batch pushed/cases.json --resume state.json -q";
-    folder.tcverify(words).expect(0);
-    folder
-        .tcverify(&format!("{words} --policy policy.json"))
-        .expect(2);
+    folder.passes(words);
+    folder.fails(&format!("{words} --policy policy.json"));
     // Nor is one of another number.
     let case = with(norm(), json!({"eps": "0.5"}));
     let manifest = json!({"schema": "tcverify.manifest/1", "cases": [case]});
     folder.write("pushed/cases.json", manifest.to_string());
-    folder.tcverify(words).expect(1);
+    folder.differs(words);
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::Folder;
+use crate::support::{Folder, Says, claims, rows, words};
 
 /// The square roots of a block by this host's processor, and one of them moved.
 fn digests() -> [String; 2] {
@@ -23,10 +23,8 @@ fn digests() -> [String; 2] {
 fn a_gpus_digests_are_judged_block_by_block() {
     let folder = Folder::new();
     let [right, wrong] = digests();
-    folder
-        .tcverify("sweep sqrt --write m.json --blocks 63")
-        .expect(0);
-    let own: Value = serde_json::from_slice(&folder.read("m.json")).unwrap();
+    folder.passes("sweep sqrt --write m.json --blocks 63");
+    let own: Value = folder.document("m.json");
     assert_eq!(own["schema"], "tcverify.sweep/1");
     assert_eq!(own["blocks"], json!({"63": right}));
     let given = |blocks: Value| {
@@ -36,24 +34,16 @@ fn a_gpus_digests_are_judged_block_by_block() {
     };
     let against = "sweep sqrt --against gpu.json";
     given(json!({"63": right}));
-    let said = folder.tcverify(against).expect(0).stdout;
-    assert!(
-        said.starts_with("IDENTICAL IN PART  1 of 256 blocks"),
-        "{said}"
-    );
+    claims! {folder, "{against} | 0 | ^IDENTICAL IN PART  1 of 256 blocks"}
     given(json!({"63": wrong}));
-    let said = folder.tcverify(against).expect(1).stdout;
-    for part in [
-        "DIFFERENT  1 of 1 blocks",
-        "block 63: patterns 3f000000 to 3fffffff",
-        "--save 63",
-        "tcverify check --op=sqrt x=63.x.npy y=63.y.npy",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    let said = folder.differs(against).stdout;
+    said.says_all(words! {"
+        DIFFERENT  1 of 1 blocks | block 63: patterns 3f000000 to 3fffffff | --save 63
+        | tcverify check --op=sqrt x=63.x.npy y=63.y.npy
+    "});
     // Only what is asked for.
     given(json!({"63": right, "64": wrong}));
-    folder.tcverify(&format!("{against} --blocks 63")).expect(0);
+    folder.passes(&format!("{against} --blocks 63"));
 }
 
 #[test]
@@ -76,33 +66,25 @@ fn what_is_no_sweep_is_refused() {
         let mut bad = good.clone();
         *bad.pointer_mut(pointer).unwrap() = value;
         folder.write("gpu.json", bad.to_string());
-        let run = folder.tcverify("sweep sqrt --against gpu.json").expect(2);
+        let run = folder.fails("sweep sqrt --against gpu.json");
         assert!(run.stderr.contains(why), "{why}: {}", run.stderr);
         assert!(!run.stderr.contains('\u{1b}') && run.stdout.is_empty());
     }
     folder.write("gpu.json", good.to_string());
-    for (words, why) in [
-        (
-            "sweep sqrt --against gpu.json --blocks 1",
-            "none of these blocks",
-        ),
-        ("sweep sqrt --write m.json --blocks 9-8", "ranges"),
-        ("sweep sqrt --write m.json --blocks 300", "ranges"),
-        ("sweep sqrt --blocks 3", "choose one of --write"),
-        (
-            "sweep softmax --write m.json",
-            "needs a unary 32-bit function, which softmax is not",
-        ),
-        ("sweep tanh_approx --write m.json", "MUFU.TANH"),
-        ("sweep sqrt --write m.json --json -", "--json"),
-        ("sweep sqrt --write m.json x=x.npy", "x=x.npy"),
-        (
-            "sweep sqrt --write m.json --against gpu.json",
-            "cannot be used with",
-        ),
-        ("sweep sqrt --against none.json", "none.json"),
-    ] {
-        let run = folder.tcverify(words).expect(2);
+    for [words, why] in rows! {"
+        sweep sqrt --against gpu.json --blocks 1 | none of these blocks
+        sweep sqrt --write m.json --blocks 9-8 | ranges
+        sweep sqrt --write m.json --blocks 300 | ranges
+        sweep sqrt --blocks 3 | choose one of --write
+        sweep softmax --write m.json | needs a unary 32-bit function, which softmax is not
+        sweep tanh_approx --write m.json | MUFU.TANH
+        sweep sqrt --write m.json --json - | --json
+        sweep sqrt --write m.json x=x.npy | x=x.npy
+        sweep sqrt --write m.json --against gpu.json | cannot be used with
+        sweep sqrt --against none.json | none.json
+    "}
+    {
+        let run = folder.fails(words);
         assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
         assert!(
             run.stdout.is_empty() && !folder.path("m.json").exists(),

@@ -1,5 +1,7 @@
 //! Many checks: manifests, policies, states, shards.
 
+use crate::support::Members;
+
 use serde_json::json;
 
 use super::{H100, Session, damaged, product};
@@ -36,7 +38,7 @@ fn a_layer() {
     session.run("batch layer.json --json b.json --markdown b.md");
     session.show("b.md");
     let json: serde_json::Value = serde_json::from_slice(&session.folder.read("b.json")).unwrap();
-    let cases = json["cases"].as_array().unwrap();
+    let cases = json.list("cases");
     let digests = cases.iter().map(|case| {
         let digest = &case["report"]["reproduced"]["payload_sha256"];
         format!("{} {} {digest}", case["name"], case["verdict"])

@@ -1,21 +1,17 @@
 //! Commands that describe and count, and the exit code and first line of every refusal of the command line.
 
 use super::{Session, product};
-use crate::support::{Folder, Npy, fixture};
+use crate::support::{Folder, Npy, fixture, words};
 
 #[test]
 fn descriptions() {
     let mut session = Session::new(Folder::new());
-    for words in [
-        "archs",
-        "archs volta",
-        "schedules",
-        "schedules cublas-workspace",
-        "kernels explain algo=66,stages=35,splitK=3,reduction=2",
-        "kernels explain nvjet_sm90_tst_128x64_64x10_1x2_h_bz_TNT",
-        "--version",
-        "--help",
-    ] {
+    for words in words! {"
+        archs | archs volta | schedules | schedules cublas-workspace
+        | kernels explain algo=66,stages=35,splitK=3,reduction=2
+        | kernels explain nvjet_sm90_tst_128x64_64x10_1x2_h_bz_TNT | --version | --help
+    "}
+    {
         session.run(words);
     }
     session.keep("descriptions");
@@ -47,7 +43,7 @@ fn options_of_every_command() {
             lines.filter_map(|line| line.split("  ").map(str::trim).find(|w| !w.is_empty()));
         words.map(str::to_owned).collect::<Vec<_>>()
     };
-    let help = folder.tcverify("--help").expect(0).stdout;
+    let help = folder.stdout("--help");
     let commands = help.split("Options:").next().expect("commands come first");
     let mut table = String::new();
     for command in listed(commands, "Commands, and the question that each answers:\n") {
@@ -55,10 +51,7 @@ fn options_of_every_command() {
         if !is_name || command == "help" {
             continue;
         }
-        let help = folder
-            .tcverify(&format!("{command} --help"))
-            .expect(0)
-            .stdout;
+        let help = folder.stdout(&format!("{command} --help"));
         table += &format!("{command}\n");
         for word in help.lines().map(str::trim_start) {
             let word = word.split("  ").next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Schedules on the command line: what is replayed is confirmed, and nothing else is.
 
 use crate::support::random::Random;
-use crate::support::{Folder, Npy, Run, le32};
+use crate::support::{Folder, Members, Npy, Run, Says, claims, holds, le32, words};
 
 const A: &str = "generate:1:normal:4x300";
 const B: &str = "generate:2:normal:300x6";
@@ -71,11 +71,7 @@ fn operands(folder: &Folder, options: &str) -> String {
 fn replayed(options: &str, result: &str) -> Folder {
     let folder = Folder::new();
     let operands = operands(&folder, options);
-    folder
-        .tcverify(&format!(
-            "replay {options} --d-dtype {result} {operands} -o d.npy"
-        ))
-        .expect(0);
+    claims! {folder, "replay {options} --d-dtype {result} {operands} -o d.npy | 0"}
     folder
 }
 
@@ -125,26 +121,16 @@ fn options_are_named_where_they_change_a_schedule() {
     let folder = replayed(&options, "fp32");
     let report = check(&folder, &options, "fp32").expect(0).json();
     let given = |name: &str| {
-        let constants = report["rule"]["schedule"]["constants"].as_array().unwrap();
+        let constants = report["rule"]["schedule"].list("constants");
         let found = constants.iter().find(|constant| constant["name"] == name);
         found.expect(name)["given_by"].clone()
     };
     assert_eq!(given("tile_k"), "tile_k 64");
     assert_eq!(given("split.parts.count"), "split_k 2");
     assert!(given("residue").is_null());
-    let text = folder
-        .tcverify(&format!("check {options} {A} {B} d.npy --digests"))
-        .expect(0)
-        .stdout;
-    for words in [
-        "cutlass-splitk-serial",
-        "split_k 2",
-        "tile_k 64",
-        "tiles of 64",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
-    let digest = report["rule"]["schedule"]["sha256"].as_str().unwrap();
+    let text = folder.stdout(&format!("check {options} {A} {B} d.npy --digests"));
+    text.says_all(words! {"cutlass-splitk-serial | split_k 2 | tile_k 64 | tiles of 64"});
+    let digest = report["rule"]["schedule"].string("sha256");
     // A word of its own, next to nothing.
     assert!(text.split_whitespace().any(|word| word == digest), "{text}");
     // Another number of slices is another spec and another D.
@@ -161,26 +147,16 @@ fn factors_and_c_are_part_of_the_product() {
     let c = "--c generate:5:normal:4x6";
     let folder = Folder::new();
     let model = format!("{FP16} --schedule cutlass-sm80 {c} --c-dtype bf16");
-    let replay = |options: &str| {
-        let run = folder.tcverify(&format!("replay {model} {options} {A} {B} -o d.npy"));
-        run.expect(0).stdout
-    };
+    let replay =
+        |options: &str| folder.stdout(&format!("replay {model} {options} {A} {B} -o d.npy"));
     let all = ["", "--alpha 0.3", "--beta 0.3", "--beta 0", "--alpha -1"].map(replay);
     for (i, one) in all.iter().enumerate() {
         assert!(!all[i + 1..].contains(one), "{i}");
     }
     // The last one.
-    let report = folder
-        .tcverify(&format!("check {model} --alpha -1 {A} {B} d.npy --json -"))
-        .expect(0)
-        .json();
-    assert_eq!(
-        report["rule"]["schedule"]["factors"]["alpha"]["code"],
-        "bf800000"
-    );
-    folder
-        .tcverify(&format!("check {model} {A} {B} d.npy"))
-        .expect(1);
+    let report = folder.json(&format!("check {model} --alpha -1 {A} {B} d.npy --json -"));
+    holds! {report, "rule.schedule.factors.alpha.code = bf800000"}
+    folder.differs(&format!("check {model} {A} {B} d.npy"));
 }
 
 #[test]
@@ -188,11 +164,9 @@ fn a_schedule_file_is_what_raw_prints() {
     for (name, model, more) in PRESETS {
         let options = format!("{model} {more}");
         let folder = replayed(&format!("{options} --schedule {name}"), "fp32");
-        let raw = folder
-            .tcverify(&format!("schedules --raw {name}"))
-            .expect(0);
+        let raw = folder.passes(&format!("schedules --raw {name}"));
         folder.write("mine.json", raw.stdout);
-        folder.tcverify("schedules --file mine.json").expect(0);
+        folder.passes("schedules --file mine.json");
         let options = format!("{options} --schedule-file mine.json");
         let report = check(&folder, &options, "fp32").expect(0).json();
         if name != "plain" {
@@ -207,15 +181,8 @@ fn c_starts_the_chains_of_a_batch() {
     let folder = Folder::new();
     let options = format!("{FP16} --schedule plain --tile-k 64 --set residue=first");
     let product = "--c generate:5:normal:2x4x6 generate:1:normal:2x4x300 generate:2:normal:2x300x6";
-    folder
-        .tcverify(&format!("replay {options} {product} -o d.npy"))
-        .expect(0);
-    folder
-        .tcverify(&format!("check {options} {product} d.npy"))
-        .expect(0);
-    let report = folder
-        .tcverify(&format!("check {FP16} {product} d.npy --json -"))
-        .expect(1)
-        .json();
+    folder.passes(&format!("replay {options} {product} -o d.npy"));
+    folder.passes(&format!("check {options} {product} d.npy"));
+    let report = folder.differing(&format!("check {FP16} {product} d.npy --json -"));
     assert_eq!(report["verdict"], "different");
 }

@@ -1,7 +1,7 @@
 //! Products without products: K = 0 has a D by some schedules, and by every command; M = 0 and N = 0 have none.
 
 use super::commands::PRESETS;
-use crate::support::{Folder, Npy, le32};
+use crate::support::{Folder, Npy, Says, claims, le32};
 
 /// A preset whose D for K = 0 is known: those of cuBLAS, but for two. One of these needs as many k as slices.
 fn defines_it(preset: &str) -> bool {
@@ -67,9 +67,7 @@ fn every_preset_has_an_answer_for_nothing() {
 fn nothing_was_computed_is_no_cause_but_a_reason() {
     let folder = arrays("", [3, 5, 0]);
     let request = "--arch a100 --dtype fp16 --schedule cublas-sm80 a.npy b.npy";
-    let run = folder.tcverify(&format!("check {request} d.npy")).expect(1);
-    assert!(run.stdout.contains("because K is 0"), "{run:#?}");
-    assert!(run.stdout.contains("no cause "), "{run:#?}");
+    claims! {folder, r"check {request} d.npy | 1 | because K is 0 | no cause\_"}
 }
 
 #[test]
@@ -83,18 +81,13 @@ fn a_search_for_nothing_names_schedules_that_define_it() {
             continue;
         }
         let run = run.expect(0);
-        assert!(run.stdout.contains("cublas-"), "{run:#?}");
-        let run = folder.tcverify(&format!("{search} d.npy")).expect(1);
-        assert!(run.stdout.starts_with("NONE "), "{run:#?}");
+        run.says("cublas-");
+        claims! {folder, r"{search} d.npy | 1 | ^NONE\_"}
     }
-    folder
-        .tcverify("identify --dtype fp16 --schedules never a.npy b.npy zeros.npy")
-        .expect(2);
+    folder.fails("identify --dtype fp16 --schedules never a.npy b.npy zeros.npy");
     for shape in [[0, 5, 16], [3, 0, 16]] {
         let folder = arrays("", shape);
-        folder
-            .tcverify("identify --dtype fp16 a.npy b.npy zeros.npy")
-            .refuses(&["M and N of at least 1"]);
+        claims! {folder, "identify --dtype fp16 a.npy b.npy zeros.npy | refused | M and N of at least 1"}
     }
 }
 
@@ -115,9 +108,7 @@ fn two_results_of_nothing_are_compared() {
 #[test]
 fn shares_of_nothing() {
     let folder = arrays("", [3, 5, 0]);
-    let raw = folder
-        .tcverify("schedules --raw cutlass-stream-k")
-        .expect(0);
+    let raw = folder.passes("schedules --raw cutlass-stream-k");
     let mut file = raw.json();
     let known = file["known_by"]["tile_k"].clone();
     file["known_by"]["without_products"] = known;
@@ -128,7 +119,7 @@ fn shares_of_nothing() {
         shares["grain"] = grain.into();
         folder.write("shares.json", file.to_string());
         let check = "check --arch a100 --dtype fp16 --schedule-file shares.json a.npy b.npy";
-        folder.tcverify(&format!("{check} zeros.npy")).expect(0);
-        folder.tcverify(&format!("{check} d.npy")).expect(1);
+        folder.passes(&format!("{check} zeros.npy"));
+        folder.differs(&format!("{check} d.npy"));
     }
 }

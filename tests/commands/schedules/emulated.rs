@@ -1,7 +1,7 @@
 //! Products whose operands are taken apart, and trees: both engines give the same bits, and what no rule describes is
 //! refused in a sentence.
 
-use crate::support::Folder;
+use crate::support::{Folder, claims, listed, rows, words};
 
 /// Operands of one class, `a.npy` and `b.npy`.
 fn operands(dtype: &str, class: &str, [m, n, k]: [usize; 3]) -> Folder {
@@ -9,7 +9,7 @@ fn operands(dtype: &str, class: &str, [m, n, k]: [usize; 3]) -> Folder {
     for (role, seed, rows, columns) in [("a", 5, m, k), ("b", 6, k, n)] {
         let spec = format!("generate:{seed}:{class}:{rows}x{columns}");
         let command = format!("generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy");
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
     }
     folder
 }
@@ -18,7 +18,7 @@ fn operands(dtype: &str, class: &str, [m, n, k]: [usize; 3]) -> Folder {
 fn both(folder: &Folder, options: &str) -> [Vec<u8>; 2] {
     ["exact", "fast"].map(|engine| {
         let command = format!("replay --engine {engine} {options} a.npy b.npy -q -o {engine}.npy");
-        folder.tcverify(&command).expect(0);
+        folder.passes(&command);
         folder.read(&format!("{engine}.npy"))
     })
 }
@@ -77,13 +77,11 @@ fn both_engines_add_trees_alike() {
     for (dtype, shape) in [("bf16", [33, 20, 768]), ("fp16", [5, 70, 1152])] {
         let folder = operands(dtype, "normal", shape);
         let mut seen = Vec::new();
-        for schedule in [
-            "sglang-tp-inv",
-            "sglang-tp-inv-fp16",
-            "sglang-tp-inv-fp32",
-            "rl-kernel-det-gemm",
-            "rl-kernel-det-gemm-scalar",
-        ] {
+        for schedule in words! {"
+            sglang-tp-inv | sglang-tp-inv-fp16 | sglang-tp-inv-fp32 | rl-kernel-det-gemm
+            | rl-kernel-det-gemm-scalar
+        "}
+        {
             let options =
                 format!("--arch h100 --dtype {dtype} --schedule {schedule} --d-dtype {dtype}");
             let [exact, fast] = both(&folder, &options);
@@ -104,32 +102,19 @@ fn what_no_rule_describes_is_refused() {
         assert!(!folder.path("d.npy").exists());
     };
     refuses(&folder, fp64, &["number of slices is missing", "--slices"]);
-    refuses(&folder, &format!("{fp64} --slices 17"), &["2 to 16"]);
-    refuses(
-        &folder,
-        &format!("{fp64} --slices 7 --tile-k 32"),
-        &["no tiles"],
-    );
-    refuses(
-        &folder,
-        &format!("{fp64} --slices 7 --alpha inf"),
-        &["finite"],
-    );
-    refuses(
-        &folder,
-        &format!("{fp64} --slices 7 --d-dtype fp32"),
-        &["D must be fp64"],
-    );
-    refuses(
-        &folder,
-        "--arch h100 --dtype fp64 --slices 7",
-        &["takes no FP64 operands apart"],
-    );
+    for [given, said] in rows! {"
+        {fp64} --slices 17 | 2 to 16
+        {fp64} --slices 7 --tile-k 32 | no tiles
+        {fp64} --slices 7 --alpha inf | finite
+        {fp64} --slices 7 --d-dtype fp32 | D must be fp64
+        --arch h100 --dtype fp64 --slices 7 | takes no FP64 operands apart
+    "}
+    {
+        refuses(&folder, given, &listed(said));
+    }
     let float = "--arch b200 --dtype fp64 --schedule cutlass-bf16x9";
     refuses(&folder, float, &["bf16 terms of fp32 operands", "fp64"]);
-    folder
-        .tcverify(&format!("explain {fp64} --slices 7 a.npy b.npy --at 0,0"))
-        .refuses(&["no steps are shown"]);
+    claims! {folder, "explain {fp64} --slices 7 a.npy b.npy --at 0,0 | refused | no steps are shown"}
 
     let special = operands("fp64", "special", [4, 3, 40]);
     refuses(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::random::Random;
-use crate::support::{Folder, Npy, halves, le16};
+use crate::support::{Folder, Members, Npy, Says, claims, halves, le16, words};
 
 /// Operands whose second half of K takes the first half away, so that D shows the order of additions.
 pub struct Product {
@@ -19,7 +19,7 @@ pub fn product(bits: u32, zeros: bool, [m, n, k]: [usize; 3], groups: usize) -> 
     let folder = Folder::new();
     let mut random = Random::named(&format!("{bits} {zeros} {m} {n} {k} {groups}"));
     let a = format!("generate generate:7:normal:{m}x{k} --dtype fp16 --role a -q -o a.npy");
-    folder.tcverify(&a).expect(0);
+    folder.passes(&a);
     // The second half of every row is the first one, negative.
     let mut bytes = folder.read("a.npy");
     let start = bytes.len() - 2 * m * k;
@@ -72,7 +72,7 @@ impl Product {
     pub fn replayed(&self, options: &str) -> Vec<u8> {
         let [exact, fast] = ["exact", "fast"].map(|engine| {
             let command = format!("replay --engine {engine} {options} -q -o {engine}.npy");
-            self.folder.tcverify(&command).expect(0);
+            self.folder.passes(&command);
             self.folder.read(&format!("{engine}.npy"))
         });
         assert!(exact == fast, "{options}");
@@ -87,12 +87,8 @@ impl Product {
         let codes = le16(&codes.collect::<Vec<_>>());
         self.folder
             .save("w.npy", &Npy::new("<f2", &[self.k, self.n], codes));
-        self.folder
-            .tcverify(&format!(
-                "kernels plan {plan} --dtype fp16 --schedule order.json"
-            ))
-            .expect(0);
-        let mut order: Value = serde_json::from_slice(&self.folder.read("order.json")).unwrap();
+        claims! {self.folder, "kernels plan {plan} --dtype fp16 --schedule order.json | 0"}
+        let mut order: Value = self.folder.document("order.json");
         order["spec"].as_object_mut().unwrap().remove("scales");
         order["known_by"].as_object_mut().unwrap().remove("scales");
         self.folder.write("order.json", order.to_string());
@@ -125,13 +121,11 @@ fn scales_of_groups_come_before_the_product() {
             assert!(all.replayed(&given) == wanted, "{kind} {kernel}");
             let folder = &all.folder;
             folder.write("d.npy", wanted);
-            folder.tcverify(&format!("check {given} d.npy")).expect(0);
+            folder.passes(&format!("check {given} d.npy"));
             // Another number of multiprocessors, another reduction, other codes.
             let other = given.replace(&format!("processors={sms}"), "processors=1");
-            folder.tcverify(&format!("check {other} d.npy")).expect(1);
-            folder
-                .tcverify(&format!("check {given} d.npy --set reduction=OUTPUT_TYPE"))
-                .expect(1);
+            folder.differs(&format!("check {other} d.npy"));
+            folder.differs(&format!("check {given} d.npy --set reduction=OUTPUT_TYPE"));
         }
     }
 }
@@ -160,9 +154,7 @@ fn scales_of_columns_come_after_it() {
         let given = format!(
             "{KERNEL} marlin-vllm --set multiprocessors={sms} --weights {kind} a.npy b.npy"
         );
-        all.folder
-            .tcverify(&format!("check {given} d.npy"))
-            .expect(0);
+        all.folder.passes(&format!("check {given} d.npy"));
         all.replayed(&given);
         // The bias is added to what is rounded.
         let bias: Vec<f32> = (0..all.n).map(|i| i as f32 * 1e-4).collect();
@@ -177,12 +169,8 @@ fn scales_of_columns_come_after_it() {
         all.folder
             .save("e.npy", &Npy::new("<f2", &[5, 128], with_bias));
         let given = format!("{given} --bias bias.npy");
-        all.folder
-            .tcverify(&format!("check {given} e.npy"))
-            .expect(0);
-        all.folder
-            .tcverify(&format!("check {given} d.npy"))
-            .expect(1);
+        all.folder.passes(&format!("check {given} e.npy"));
+        all.folder.differs(&format!("check {given} d.npy"));
     }
 }
 
@@ -296,13 +284,10 @@ fn what_fits_no_weights_is_refused() {
         &["t.npy", "two axes"],
     );
     // Weights become FP16 or BF16, as A is, and nothing else.
-    for formats in [
-        "--dtype e4m3",
-        "--dtype e4m3 --dtype-b e5m2",
-        "--dtype int8",
-        "--dtype fp32",
-        "--dtype tf32",
-    ] {
+    for formats in words! {"
+        --dtype e4m3 | --dtype e4m3 --dtype-b e5m2 | --dtype int8 | --dtype fp32 | --dtype tf32
+    "}
+    {
         folder.save("n.npy", &Npy::new("<u1", &[4, 128], vec![0x38; 4 * 128]));
         folder.save("o8.npy", &Npy::new("<u1", &[3, 512], vec![0x38; 3 * 512]));
         let wide = formats.ends_with("32");
@@ -370,36 +355,29 @@ fn a_product_of_weights_is_judged_in_parts() {
     folder.save("b.npy", &Npy::new("<u1", &[k, n], codes));
     let of = "--arch a100 --dtype fp16 --set multiprocessors=108 --kernel marlin-vllm --weights u4b8 --scale-b s.npy \
               a.npy b.npy";
-    folder
-        .tcverify(&format!("replay {of} -q -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {of} -q -o d.npy"));
     let in_parts = |code: i32| {
         let plan = format!("shard plan {of} d.npy --block-rows 16 --shards 3 -o plan.json");
-        folder.tcverify(&plan).expect(0);
+        folder.passes(&plan);
         for part in 0..3 {
             let run = format!("shard run plan.json {part} -o p{part}.json");
-            folder.tcverify(&run).expect(0);
+            folder.passes(&run);
         }
         let merge = "shard merge plan.json p0.json p1.json p2.json -o merged.json";
         folder.tcverify(merge).expect(code)
     };
     in_parts(0);
-    let mut wrong = folder.read("d.npy");
-    let end = wrong.len() - 2;
-    wrong[end] ^= 1;
-    folder.write("d.npy", wrong);
-    assert!(in_parts(1).stdout.contains("[47, 127]"));
+    folder.flip("d.npy", "d.npy", 2, 1);
+    in_parts(1).says("[47, 127]");
     // Another code of the weights is another product.
     let plan = format!("shard plan {of} d.npy --block-rows 16 --shards 3 -o plan.json");
-    folder.tcverify(&plan).expect(0);
+    folder.passes(&plan);
     for changed in ["b.npy", "s.npy"] {
         let own = folder.read(changed);
         let mut other = own.clone();
         other[200] ^= 1;
         folder.write(changed, other);
-        folder
-            .tcverify("shard run plan.json 1 -o p1.json")
-            .refuses(&[changed, "is not the array"]);
+        claims! {folder, "shard run plan.json 1 -o p1.json | refused | {changed} | is not the array"}
         folder.write(changed, own);
     }
 }
@@ -409,9 +387,7 @@ fn a_product_of_weights_is_judged_in_parts() {
 fn a_row_of_weights_may_be_a_vector() {
     let Product { folder, k, n, .. } = product(4, false, [1, 128, 512], 4);
     let of = "--arch a100 --dtype fp16 --set multiprocessors=108 --kernel marlin-vllm --weights u4b8 --scale-b s.npy";
-    folder
-        .tcverify(&format!("replay {of} a.npy b.npy -q -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {of} a.npy b.npy -q -o d.npy"));
     let payload = |name: &str, bytes: usize| {
         let file = folder.read(name);
         file[file.len() - bytes..].to_vec()
@@ -422,19 +398,13 @@ fn a_row_of_weights_may_be_a_vector() {
         &Npy::new("|u1", &[1, k, n], payload("b.npy", k * n)),
     );
     folder.save("dv.npy", &Npy::new("<f2", &[n], payload("d.npy", 2 * n)));
-    for files in [
-        "av.npy b.npy dv.npy",
-        "a.npy bv.npy d.npy",
-        "av.npy bv.npy d.npy",
-    ] {
-        folder.tcverify(&format!("check {of} {files}")).expect(0);
+    for files in words! {"av.npy b.npy dv.npy | a.npy bv.npy d.npy | av.npy bv.npy d.npy"} {
+        folder.passes(&format!("check {of} {files}"));
     }
     let mut wrong = folder.read("dv.npy");
     *wrong.last_mut().unwrap() ^= 1;
     folder.write("dv.npy", wrong);
-    folder
-        .tcverify(&format!("check {of} av.npy bv.npy dv.npy"))
-        .expect(1);
+    folder.differs(&format!("check {of} av.npy bv.npy dv.npy"));
 }
 
 /// An audit reads no kernel's text: the report's schedule, as a file, is what the auditor states. With one scale a column
@@ -445,32 +415,24 @@ fn an_audit_states_the_schedule() {
         let Product { folder, .. } = product(4, false, [6, 128, 512], groups);
         // Sums that do not cancel, so that their scales count.
         let a = "generate generate:7:normal:6x512 --dtype fp16 --role a -q -o a.npy";
-        folder.tcverify(a).expect(0);
+        folder.passes(a);
         let unit = "--arch a100 --dtype fp16 --weights u4b8";
         let of = format!(
             "{unit} --set multiprocessors=108 --kernel marlin-vllm --scale-b s.npy a.npy b.npy"
         );
-        folder
-            .tcverify(&format!("replay {of} -q -o d.npy"))
-            .expect(0);
-        folder
-            .tcverify(&format!("check {of} d.npy --json r.json"))
-            .expect(0);
-        let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+        folder.passes(&format!("replay {of} -q -o d.npy"));
+        folder.passes(&format!("check {of} d.npy --json r.json"));
+        let report: Value = folder.document("r.json");
         let schedule = &report["rule"]["schedule"];
-        let known = schedule["constants"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|constant| {
-                let mut known = constant.clone();
-                let name = known["name"].as_str().unwrap().to_owned();
-                known
-                    .as_object_mut()
-                    .unwrap()
-                    .retain(|key, _| key != "name" && key != "value");
-                (name, known)
-            });
+        let known = schedule.list("constants").iter().map(|constant| {
+            let mut known = constant.clone();
+            let name = known.string("name").to_owned();
+            known
+                .as_object_mut()
+                .unwrap()
+                .retain(|key, _| key != "name" && key != "value");
+            (name, known)
+        });
         let mut file = schedule.clone();
         file["known_by"] = known.collect();
         file["schema"] = json!("tcverify.schedule/1");
@@ -482,15 +444,11 @@ fn an_audit_states_the_schedule() {
             .retain(|key, _| fields.contains(&key.as_str()));
         folder.write("mine.json", file.to_string());
         let audit = |own: &str| {
-            folder
-                .tcverify(&format!("commit {of} d.npy -o c.json"))
-                .expect(0);
+            folder.passes(&format!("commit {of} d.npy -o c.json"));
             let draw = "audit challenge c.json --beacon 8430af44c2b90c8d --elements 768 -o ch.json";
-            folder.tcverify(draw).expect(0);
+            folder.passes(draw);
             let files = "--commitment c.json --challenge ch.json -o o.bin";
-            folder
-                .tcverify(&format!("audit open {of} d.npy {files}"))
-                .expect(0);
+            folder.passes(&format!("audit open {of} d.npy {files}"));
             let files = "--commitment c.json --own-challenge ch.json o.bin";
             folder.tcverify(&format!("audit verify {own} {files}"))
         };

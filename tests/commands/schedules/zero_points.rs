@@ -1,6 +1,6 @@
 //! Zero points of INT8 operands, as a person gives them.
 
-use crate::support::{Folder, Npy, floats};
+use crate::support::{Folder, Members, Npy, Says, claims, floats, holds, listed, rows};
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 6;
@@ -51,26 +51,19 @@ fn they_are_taken_off_the_sums() {
         (&token, "token.npy", "tensor.npy"),
         (&tensor, "tensor.npy", "token.npy"),
     ] {
-        folder.tcverify(&format!("check {how} {own}")).expect(0);
-        folder.tcverify(&format!("check {how} {other}")).expect(1);
+        folder.passes(&format!("check {how} {own}"));
+        folder.differs(&format!("check {how} {other}"));
     }
-    let report = folder.tcverify(&format!(
-        "check {token} token.npy --json report.json --html r.html"
-    ));
-    report.expect(0);
-    let report: serde_json::Value =
-        serde_json::from_slice(&folder.read("report.json")).expect("a report");
+    claims! {folder, "check {token} token.npy --json report.json --html r.html | 0"}
+    let report: serde_json::Value = folder.document("report.json");
     assert_eq!(report["inputs"]["azp"]["shape"], serde_json::json!([4, 1]));
-    assert_eq!(report["inputs"]["azp_adj"]["format"], "int32");
-    assert_eq!(report["request"]["azp"], "azp.npy");
-    folder.tcverify("verify-report report.json").expect(0);
+    holds! {report, "inputs.azp_adj.format = int32 | request.azp = azp.npy"}
+    folder.passes("verify-report report.json");
     // Whoever changes one of them is found out.
     let azp = integers(ROWS, |row| 10 * row as i32 + 1);
     folder.save("azp.npy", &Npy::new("<i4", &[ROWS, 1], azp));
-    folder.tcverify("verify-report report.json").expect(1);
-    folder
-        .tcverify(&format!("check {token} token.npy"))
-        .expect(1);
+    folder.differs("verify-report report.json");
+    folder.differs(&format!("check {token} token.npy"));
 }
 
 /// Every step between the integer sum and D is told, in integers where it is one: what the products add up to by
@@ -84,38 +77,33 @@ fn they_are_explained_step_by_step() {
     let token = format!(
         "{PRODUCT} {SCALES} --schedule vllm-int8-azp-token --azp azp.npy --azp-adj adj.npy"
     );
-    folder
-        .tcverify(&format!("replay {token} -o d.npy"))
-        .expect(0);
+    folder.passes(&format!("replay {token} -o d.npy"));
     let explain = format!("explain {token} d.npy --at 2,4");
-    let explanation = folder
-        .tcverify(&format!("{explain} --json"))
-        .expect(0)
-        .json();
+    let explanation = folder.json(&format!("{explain} --json"));
     let events = explanation["kernel"]["events"].as_array().expect("a list");
     let told: Vec<String> = events
         .iter()
         .map(|event| {
             let value = |name: &str| event[name]["value"].as_str().unwrap_or("").to_owned();
             let operands = event["operands"].as_array().into_iter().flatten();
-            let operands: Vec<_> = operands.map(|x| x["value"].as_str().unwrap()).collect();
-            let kind = event["event"].as_str().unwrap();
+            let operands: Vec<_> = operands.map(|x| x.string("value")).collect();
+            let kind = event.string("event");
             match kind {
                 "chain" => format!("chain {}", value("result")),
                 "rounded" => format!(
                     "{} {} to {} {}",
-                    event["from"]["format"].as_str().unwrap(),
+                    event["from"].string("format"),
                     value("from"),
-                    event["to"]["format"].as_str().unwrap(),
+                    event["to"].string("format"),
                     value("to")
                 ),
                 _ => format!(
                     "{}: {} {} = {} off {}",
-                    event["stage"].as_str().unwrap(),
-                    event["operation"].as_str().unwrap(),
+                    event.string("stage"),
+                    event.string("operation"),
                     operands.join(" "),
                     value("result"),
-                    event["off"].as_str().unwrap()
+                    event.string("off")
                 ),
             }
         })
@@ -132,22 +120,16 @@ fn they_are_explained_step_by_step() {
         ]
     );
     assert_eq!(explanation["computed"]["value"], "-25");
-    let text = folder.tcverify(&explain).expect(0).stdout;
-    for words in [
-        "20 * 1073741826  ->  0x00000028 40  modulo 2^32: off by -21474836480",
-        "15 - 40  ->  0xffffffe7 -25",
-        "-25 to fp32  ->  0xc1c80000 -25",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
+    claims! {folder, "{explain} | 0 | 20 * 1073741826  ->  0x00000028 40  modulo 2^32: off by -21474836480
+    | 15 - 40  ->  0xffffffe7 -25 | -25 to fp32  ->  0xc1c80000 -25"}
     // Without the integers' step the sum would be 15.
     let other = explain.replace("--azp azp.npy --azp-adj adj.npy", "--azp-adj zero.npy");
     let other = other.replace("-azp-token", "-azp");
     let zero = integers(COLUMNS, |_| 0);
     folder.save("zero.npy", &Npy::new("<i4", &[COLUMNS], zero));
-    let other = folder.tcverify(&other).expect(1).stdout;
-    assert!(other.contains("15 to fp32"), "{other}");
-    assert!(!other.contains("0xffffffe7"), "{other}");
+    let other = folder.differs(&other).stdout;
+    other.says("15 to fp32");
+    other.lacks("0xffffffe7");
 }
 
 /// What integers lose as f32, and what a function does, is told too.
@@ -156,27 +138,26 @@ fn roundings_of_integers_and_functions_are_explained() {
     let folder = product();
     let adj = integers(COLUMNS, |_| (1 << 24) + 16);
     folder.save("adj.npy", &Npy::new("<i4", &[COLUMNS], adj));
-    let preset = folder
-        .tcverify("schedules --raw vllm-int8-azp")
-        .expect(0)
-        .stdout;
+    let preset = folder.stdout("schedules --raw vllm-int8-azp");
     let mut schedule: serde_json::Value = serde_json::from_str(&preset).expect("a schedule");
     schedule["spec"]["epilogue"]["function"] = "relu".into();
     schedule["name"] = "mine".into();
     folder.write("relu.json", schedule.to_string());
     let how = format!("{PRODUCT} {SCALES} --schedule-file relu.json --azp-adj adj.npy --at 2,4");
-    let text = folder.tcverify(&format!("explain {how}")).expect(0).stdout;
-    for words in [
+    let text = folder.stdout(&format!("explain {how}"));
+    text.says_all([
         // 15 - 2^24 - 16 is no f32.
         "15 - 16777232  ->  0xfeffffff -16777217",
         "-16777217 to fp32  ->  0xcb800000 -16777216  off by +1",
         "relu(-16777216)  ->  0x00000000 0",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
+    ]);
     // Nothing without a rounding is to be compared with.
-    let json = folder.tcverify(&format!("explain {how} --json"));
-    assert!(json.expect(0).json().get("exact").is_none());
+    assert!(
+        folder
+            .json(&format!("explain {how} --json"))
+            .get("exact")
+            .is_none()
+    );
 }
 
 /// vLLM takes one scale of A, of B, or of both, and repeats it.
@@ -189,61 +170,38 @@ fn one_scale_stands_for_all_rows_or_columns() {
     folder.save("other.npy", &one(0.75, &[]));
     folder.save("three.npy", &Npy::new("<f4", &[3], floats(&[0.5; 3])));
     let how = format!("{PRODUCT} --schedule vllm-int8-azp --azp-adj adj.npy");
-    folder
-        .tcverify(&format!("replay {how} {SCALES} -o d.npy"))
-        .expect(0);
-    for (scales, words) in [
-        (
-            "--scale-a one-a.npy --scale-b sb.npy",
-            "one scale for all rows of A",
-        ),
-        (
-            "--scale-a sa.npy --scale-b one-b.npy",
-            "one scale for all columns of B",
-        ),
-        (
-            "--scale-a one-a.npy --scale-b one-b.npy",
-            "one scale for all rows of A and one for all columns of B",
-        ),
-    ] {
+    folder.passes(&format!("replay {how} {SCALES} -o d.npy"));
+    for [scales, words] in rows! {"
+        --scale-a one-a.npy --scale-b sb.npy | one scale for all rows of A
+        --scale-a sa.npy --scale-b one-b.npy | one scale for all columns of B
+        --scale-a one-a.npy --scale-b one-b.npy
+            | one scale for all rows of A and one for all columns of B
+    "}
+    {
         let report = format!("check {how} {scales} d.npy");
-        let text = folder.tcverify(&report).expect(0).stdout;
+        let text = folder.stdout(&report);
         let said: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(words), "{words}: {text}");
     }
-    let full = folder
-        .tcverify(&format!("check {how} {SCALES} d.npy"))
-        .expect(0);
-    assert!(
-        !full.stdout.contains("one scale for all"),
-        "{}",
-        full.stdout
-    );
+    claims! {folder, "check {how} {SCALES} d.npy | 0 | !one scale for all"}
     // Another one gives another D.
-    folder
-        .tcverify(&format!(
-            "check {how} --scale-a one-a.npy --scale-b other.npy d.npy"
-        ))
-        .expect(1);
+    claims! {folder, "check {how} --scale-a one-a.npy --scale-b other.npy d.npy | 1"}
     let refused = |scales: &str, words: &[&str]| {
         let command = format!("check {how} {scales} d.npy");
         folder.tcverify(&command).refuses(words);
     };
-    refused(
-        "--scale-a three.npy --scale-b sb.npy",
-        &["scales of A are 3", "4, 4x1 or a single number"],
-    );
-    refused(
-        "--scale-a sa.npy --scale-b three.npy",
-        &["scales of B are 3", "6, 1x6 or a single number"],
-    );
+    for [given, said] in rows! {"
+        --scale-a three.npy --scale-b sb.npy | scales of A are 3 | 4, 4x1 or a single number
+        --scale-a sa.npy --scale-b three.npy | scales of B are 3 | 6, 1x6 or a single number
+    "}
+    {
+        refused(given, &listed(said));
+    }
     // Where the library takes no single one, it is refused.
-    folder
-        .tcverify(
-            "replay --arch h100 --dtype e4m3 --schedule torch-scaled-mm-rowwise --scale-a one-a.npy --scale-b one-b.npy \
-             generate:1:normal:4x64 generate:2:normal:64x6 -o e.npy",
-        )
-        .refuses(&["scales of A are 1", "4 or 4x1"]);
+    claims! {folder, "
+        replay --arch h100 --dtype e4m3 --schedule torch-scaled-mm-rowwise --scale-a one-a.npy --scale-b one-b.npy generate:1:normal:4x64 generate:2:normal:64x6 -o e.npy
+            | refused | scales of A are 1 | 4 or 4x1
+    "}
 }
 
 #[test]
@@ -252,20 +210,14 @@ fn parts_have_them_too() {
     let how = format!(
         "{PRODUCT} {SCALES} --schedule vllm-int8-azp-token --azp azp.npy --azp-adj adj.npy"
     );
-    folder.tcverify(&format!("replay {how} -o d.npy")).expect(0);
-    folder
-        .tcverify(&format!(
-            "shard plan -n 2 --block-rows 2 -o plan.json {how} d.npy"
-        ))
-        .expect(0);
+    folder.passes(&format!("replay {how} -o d.npy"));
+    folder.passes(&format!(
+        "shard plan -n 2 --block-rows 2 -o plan.json {how} d.npy"
+    ));
     for part in 0..2 {
-        folder
-            .tcverify(&format!("shard run plan.json {part} -o part{part}.json"))
-            .expect(0);
+        folder.passes(&format!("shard run plan.json {part} -o part{part}.json"));
     }
-    folder
-        .tcverify("shard merge plan.json part0.json part1.json")
-        .expect(0);
+    folder.passes("shard merge plan.json part0.json part1.json");
 }
 
 #[test]
@@ -280,35 +232,19 @@ fn what_has_no_place_is_refused() {
     let tensor = format!("{SCALES} --schedule vllm-int8-azp");
     refused(&token, &["--azp", "one int32 per row of D", "--azp-adj"]);
     refused(&tensor, &["--azp-adj", "one int32 per column of D"]);
-    refused(
-        &format!("{token} --azp-adj adj.npy"),
-        &["--azp", "one int32 per row of D"],
-    );
-    refused(
-        &format!("{tensor} --azp azp.npy --azp-adj adj.npy"),
-        &["no --azp"],
-    );
-    refused(
-        &format!("{token} --azp adj.npy --azp-adj adj.npy"),
-        &[
-            "zero points of the rows are 6",
-            "must be one int32 per row of D: 4",
-        ],
-    );
-    refused(
-        "--schedule cutlass-sm80 --azp-adj adj.npy",
-        &["cutlass-sm80", "no zero points"],
-    );
-    refused(&format!("{tensor} --azp-adj sb.npy"), &["sb.npy", "int32"]);
-    refused(
-        &format!("{tensor} --azp-adj adj.npy --alpha 2"),
-        &["bias is fused"],
-    );
-    folder
-        .tcverify(&format!(
-            "replay {PRODUCT} {tensor} --azp-adj adj.npy -o d.npy"
-        ))
-        .expect(0);
+    for [given, said] in rows! {"
+        {token} --azp-adj adj.npy | --azp | one int32 per row of D
+        {tensor} --azp azp.npy --azp-adj adj.npy | no --azp
+        {token} --azp adj.npy --azp-adj adj.npy | zero points of the rows are 6
+            | must be one int32 per row of D: 4
+        --schedule cutlass-sm80 --azp-adj adj.npy | cutlass-sm80 | no zero points
+        {tensor} --azp-adj sb.npy | sb.npy | int32
+        {tensor} --azp-adj adj.npy --alpha 2 | bias is fused
+    "}
+    {
+        refused(given, &listed(said));
+    }
+    claims! {folder, "replay {PRODUCT} {tensor} --azp-adj adj.npy -o d.npy | 0"}
 }
 
 /// A commitment fixes zero points as it does other operands: D is then drawn by it, opened and replayed, and nobody can
@@ -322,12 +258,10 @@ fn they_are_committed_to() {
     let run = |words: &str, code: i32| folder.tcverify(words).expect(code);
     run(&format!("replay {how} -o d.npy"), 0);
     run(&format!("commit {how} d.npy -o c.json"), 0);
-    let commitment: serde_json::Value =
-        serde_json::from_slice(&folder.read("c.json")).expect("a commitment");
+    let commitment: serde_json::Value = folder.document("c.json");
     for (field, shape) in [("azp", vec![ROWS, 1]), ("azp_adj", vec![COLUMNS])] {
         let fixed = &commitment["inputs"][field];
-        assert_eq!(fixed["format"], "int32");
-        assert_eq!(fixed["lines"], "whole");
+        holds! {fixed, "format = int32 | lines = whole"}
         assert_eq!(fixed["shape"], serde_json::json!(shape));
     }
     run(&format!("check {how} d.npy --against c.json"), 0);
@@ -349,8 +283,8 @@ fn they_are_committed_to() {
         ("scale_a,scale_b", &["--with azp,", "--with azp_adj,"][..]),
         ("azp,azp_adj", &["--with scale_a,", "--with scale_b,"]),
     ] {
-        let refused = folder.tcverify(&format!("{audit} --with {stated}"));
-        refused.expect(1).mentions(missing);
+        let refused = folder.differs(&format!("{audit} --with {stated}"));
+        refused.mentions(missing);
     }
     let bare = format!("{audit} --with scale_a,scale_b");
     let audit = format!("{audit} --with scale_a,scale_b,azp,azp_adj");
@@ -363,8 +297,8 @@ fn they_are_committed_to() {
     let wrong = how.replace("azp.npy --azp-adj", "other.npy --azp-adj");
     run(&format!("replay {wrong} -o wrong.npy"), 0);
     assert_ne!(folder.read("wrong.npy"), folder.read("d.npy"));
-    let refused = folder.tcverify(&format!("check {wrong} d.npy --against c.json"));
-    refused.expect(1).mentions(&["the root of zero points is"]);
+    let refused = folder.differs(&format!("check {wrong} d.npy --against c.json"));
+    refused.mentions(&["the root of zero points is"]);
     run(&format!("{bare} --azp other.npy --azp-adj adj.npy"), 1);
     // A D of other zero points under the commitment's: what was opened does not compute it.
     run(&format!("commit {how} wrong.npy -o wrong.json"), 0);

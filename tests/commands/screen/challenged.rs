@@ -3,7 +3,7 @@
 use tcverify::screen::{Fleet, Suite, Whose};
 
 use super::folder;
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, Says, claims, words};
 use tcverify::words::Word;
 
 const KEYS: [(&str, &str, &str); 2] = [
@@ -69,19 +69,19 @@ fn every_product_is_answered() {
         "--trust one.pub.pem --json f.json",
     )
     .expect(1);
-    assert!(run.stdout.contains("1 incomplete"), "{run:#?}");
+    run.says("1 incomplete");
     let missed = format!("{} of {all} products were not run", all - 1);
     assert!(run.stdout.contains(&missed), "{run:#?}");
-    let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
+    let fleet: Fleet = folder.typed("f.json");
     assert_eq!(fleet.gpus[0].answered, [1, all]);
     assert_eq!(fleet.gpus[0].condition.word(), "incomplete");
     // All of a library's: only the operator may ask for no more.
     keep(&right, &library);
     let run = judge(&folder, "challenge.json", "").expect(1);
-    assert!(run.stdout.contains("'--route library'"), "{run:#?}");
+    run.says("'--route library'");
     let run = judge(&folder, "challenge.json", "--route library --json f.json").expect(0);
-    assert!(run.stdout.contains("route library"), "{run:#?}");
-    let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
+    run.says("route library");
+    let fleet: Fleet = folder.typed("f.json");
     assert_eq!(fleet.route, Some(Route::Library));
     let claims = fleet.claims(Vec::new());
     assert!(
@@ -91,7 +91,7 @@ fn every_product_is_answered() {
     judge(&folder, "challenge.json", "--route instruction").expect(1);
     // The same of a suite.
     let run = "screen run suite.json --device simulated --host n --quiet -o r.json";
-    folder.tcverify(run).expect(0);
+    folder.passes(run);
     let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
     let (mut some, _) = Results::read(&folder.path("r.json"), &suite, id).unwrap();
     some.runs.truncate(1);
@@ -126,19 +126,18 @@ fn challenged(folder: &Folder, host: &str, beacon: &str) {
     let commit = format!(
         "screen commit --host {host} --key one.pem --time 2026-11-23T08:00:00Z -o {host}.json"
     );
-    let digest = folder.tcverify(&commit).expect(0).stdout;
+    let digest = folder.stdout(&commit);
     let digest = &digest[..64];
     let draw = format!("--commitment {digest} --beacon {beacon} --time 2026-11-23T08:01:00Z");
     let made = format!("screen challenge suite.json {draw} --products 20 -o challenge.json");
-    folder.tcverify(&made).expect(0);
+    folder.passes(&made);
 }
 
 fn answer(folder: &Folder, host: &str, more: &str) {
     let run = format!(
         "screen run challenge.json --device simulated --host {host} --key one.pem --commitment {host}.json -o r.json {more}"
     );
-    let run = folder.tcverify(&run).expect(0);
-    assert!(run.stdout.starts_with("ANSWERED  "), "{run:#?}");
+    claims! {folder, r"{run} | 0 | ^ANSWERED \_"}
 }
 
 fn judge(folder: &Folder, suite: &str, more: &str) -> Run {
@@ -149,31 +148,26 @@ fn judge(folder: &Folder, suite: &str, more: &str) -> Run {
 fn signed_results() {
     let folder = keys();
     let run = "screen run suite.json --device simulated --host n --quiet -o r.json";
-    folder.tcverify(run).expect(0);
+    folder.passes(run);
     let own = judge(&folder, "suite.json", "").expect(0);
-    assert!(
-        own.stdout.contains("1 of a node's own word, not signed"),
-        "{own:#?}"
-    );
+    own.says("1 of a node's own word, not signed");
     judge(&folder, "suite.json", "--trust one.pub.pem").refuses(&["r.json", "is not signed"]);
-    folder.tcverify(&format!("{run} --key one.pem")).expect(0);
+    folder.passes(&format!("{run} --key one.pem"));
     let signed = judge(
         &folder,
         "suite.json",
         "--trust two.pub.pem --trust one.pub.pem --json f.json",
     )
     .expect(0);
-    assert!(signed.stdout.contains("trusted   1 signed"), "{signed:#?}");
-    let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
+    signed.says("trusted   1 signed");
+    let fleet: Fleet = folder.typed("f.json");
     assert_eq!(fleet.gpus[0].trusted.whose, Whose::Signed);
     judge(&folder, "suite.json", "--trust two.pub.pem")
         .refuses(&["is signed by d75a9801", "--trust"]);
     // A signature of other results.
-    let text = String::from_utf8(folder.read("r.json")).unwrap();
-    folder
-        .tcverify(&format!("{run} --gpu 1 --key one.pem"))
-        .expect(0);
-    let other = String::from_utf8(folder.read("r.json")).unwrap();
+    let text = folder.text("r.json");
+    folder.passes(&format!("{run} --gpu 1 --key one.pem"));
+    let other = folder.text("r.json");
     let of = |text: &str| text.split("\"ed25519\":\"").nth(1).unwrap()[..128].to_owned();
     folder.write("r.json", text.replace(&of(&text), &of(&other)));
     judge(&folder, "suite.json", "")
@@ -186,7 +180,7 @@ fn a_challenge_is_answered() {
     challenged(&folder, "n", "8430af44c2b90c8d");
     let (challenge, _) = Suite::read(&folder.path("challenge.json")).unwrap();
     assert!(challenge.products.len() > 20);
-    let text = String::from_utf8(folder.read("challenge.json")).unwrap();
+    let text = folder.text("challenge.json");
     assert!(text.contains(&"0".repeat(64)));
     answer(&folder, "n", "");
     let clean = judge(
@@ -195,13 +189,8 @@ fn a_challenge_is_answered() {
         "--trust one.pub.pem --json f.json",
     )
     .expect(0);
-    assert!(
-        clean
-            .stdout
-            .contains("1 signed, of products drawn after the node committed"),
-        "{clean:#?}"
-    );
-    let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
+    clean.says("1 signed, of products drawn after the node committed");
+    let fleet: Fleet = folder.typed("f.json");
     let trusted = &fleet.gpus[0].trusted;
     assert_eq!(trusted.whose, Whose::Challenged);
     assert_eq!(trusted.committed.as_deref(), Some("2026-11-23T08:00:00Z"));
@@ -212,11 +201,8 @@ fn a_challenge_is_answered() {
         "--inject product:bit=13,stuck=1,k=3,lane=5,sm=5",
     );
     let faulty = judge(&folder, "challenge.json", "--trust one.pub.pem").expect(1);
-    assert!(
-        faulty.stdout.starts_with("FAULTY  1 GPU: 1 stuck"),
-        "{faulty:#?}"
-    );
-    assert!(faulty.stdout.contains("in lane 5 on SM 5"), "{faulty:#?}");
+    faulty.begins("FAULTY  1 GPU: 1 stuck");
+    faulty.says("in lane 5 on SM 5");
     answer(
         &folder,
         "n",
@@ -236,22 +222,15 @@ fn what_is_not_believed() {
     answer(&folder, "m", "");
     judge(&folder, "challenge.json", "").refuses(&["is not one that the challenge was drawn for"]);
     let run = "screen run challenge.json --device simulated -o r.json";
-    folder.tcverify(run).expect(0);
+    folder.passes(run);
     judge(&folder, "challenge.json", "").refuses(&["is not signed; a challenge"]);
-    folder.tcverify(&format!("{run} --key one.pem")).expect(0);
+    folder.passes(&format!("{run} --key one.pem"));
     judge(&folder, "challenge.json", "").refuses(&["has no commitment"]);
-    folder
-        .tcverify(&format!("{run} --host n --key two.pem --commitment n.json"))
-        .expect(0);
-    judge(&folder, "challenge.json", "").refuses(&[
-        "is signed by 3d4017c3",
-        "the key that committed is d75a9801",
-    ]);
-    folder
-        .tcverify(&format!(
-            "{run} --host n --gpu 3 --key one.pem --commitment n.json"
-        ))
-        .expect(0);
+    folder.passes(&format!("{run} --host n --key two.pem --commitment n.json"));
+    judge(&folder, "challenge.json", "").refuses(&words! {"
+        is signed by 3d4017c3 | the key that committed is d75a9801
+    "});
+    claims! {folder, "{run} --host n --gpu 3 --key one.pem --commitment n.json | 0"}
     judge(&folder, "challenge.json", "")
         .refuses(&["is of GPU 3 of n; the commitment is to GPU 0 of n"]);
     answer(&folder, "n", "");
@@ -261,7 +240,7 @@ fn what_is_not_believed() {
         .refuses(&["came 3600 s after the challenge was drawn", "too old"]);
     judge(&folder, "suite.json", &format!("{late} 3600")).refuses(&["--within is of a challenge"]);
     // Somebody who only claims that all is right.
-    let text = String::from_utf8(folder.read("r.json")).unwrap();
+    let text = folder.text("r.json");
     let mut claimed: serde_json::Value = serde_json::from_str(&text).unwrap();
     claimed["content"]["failures"] = serde_json::json!([]);
     let results: tcverify::screen::Results =
@@ -273,9 +252,8 @@ fn what_is_not_believed() {
     let (mut open, _) = Suite::read(&folder.path("challenge.json")).unwrap();
     open.products[0].sha256 = tcverify::io::tree::Hash([1; 32]);
     folder.write("open.json", open.text().unwrap());
-    folder
-        .tcverify("screen run open.json --device simulated -o x.json")
-        .refuses(&["is a challenge, and says what is right"]);
+    claims! {folder, "screen run open.json --device simulated -o x.json | refused
+    | is a challenge, and says what is right"}
     let again = "screen challenge challenge.json --beacon 1 -o x.json --commitment";
     folder
         .tcverify(&format!("{again} {}", "0".repeat(64)))

@@ -10,7 +10,7 @@ use tcverify::screen::{
 };
 
 use super::{folder, suite};
-use crate::support::{Folder, say};
+use crate::support::{Folder, Says, claims, say, words};
 
 pub fn device(host: &str, inject: Option<&str>) -> Simulated {
     Simulated {
@@ -85,44 +85,30 @@ fn three_faulty_ones_of_64() {
         gpu(17).wrong.fits,
         ["product:bit=13,stuck=1,k=3,lane=5,sm=77"]
     );
-    assert!(
-        gpu(17).said.contains("bit 13 stuck at 1 of a product"),
-        "{}",
-        gpu(17).said
-    );
+    gpu(17).said.says("bit 13 stuck at 1 of a product");
 
     assert_eq!(gpu(33).condition, Condition::Intermittent, "{:?}", gpu(33));
     assert_eq!((sms(33), lanes(33)), (vec![3], vec![9]));
-    assert!(
-        gpu(33).said.contains("bit 20 inverted of the sum"),
-        "{}",
-        gpu(33).said
-    );
+    gpu(33).said.says("bit 20 inverted of the sum");
 
     assert_eq!(gpu(50).condition, Condition::Intermittent, "{:?}", gpu(50));
     assert_eq!((sms(50), lanes(50)), (vec![100], vec![30]));
-    assert!(
-        gpu(50).said.contains("only at 75 °C and above"),
-        "{}",
-        gpu(50).said
-    );
+    gpu(50).said.says("only at 75 °C and above");
 
     // Another order of sums is no fault.
     assert_eq!(gpu(60).condition, Condition::AnotherKernel, "{:?}", gpu(60));
-    assert!(
-        gpu(60).said.contains("cublas-workspace"),
-        "{}",
-        gpu(60).said
-    );
-    assert!(!gpu(60).said.contains("faulty"));
+    gpu(60).said.says("cublas-workspace");
+    gpu(60).said.lacks("faulty");
 
     let mut html = Vec::new();
     tcverify::forms::html(&fleet.view(), &mut html).unwrap();
     let html = String::from_utf8(html).unwrap();
-    assert!(html.contains("<h1>Faulty</h1>") && html.contains("64 GPUs: "));
-    assert!(html.contains("no GPU computed anything"));
+    html.says("<h1>Faulty</h1>");
+    html.says("64 GPUs: ");
+    html.says("no GPU computed anything");
     // What the script counts as it filters.
-    assert!(html.contains(" data-of=\"GPUs\" ") && html.contains("\"GPUs by verdict and text\""));
+    html.says(" data-of=\"GPUs\" ");
+    html.says("\"GPUs by verdict and text\"");
     // The script that sorts the table; the page is there to read without it.
     assert!(html.matches("<script").count() == 1 && !html.contains("://"));
     assert_eq!(html.matches("<section id=").count(), 4);
@@ -166,11 +152,7 @@ fn another_architecture_is_another_model() {
         "{:?}",
         fleet.gpus[0]
     );
-    assert!(
-        fleet.gpus[0].said.contains("volta mma"),
-        "{}",
-        fleet.gpus[0].said
-    );
+    fleet.gpus[0].said.says("volta mma");
     assert_eq!(fleet.gpus[1].condition, Condition::Clean);
 }
 
@@ -179,10 +161,9 @@ fn another_architecture_is_another_model() {
 #[ignore = "long"]
 fn an_unknown_kernel_is_no_fault() {
     let suite = suite("a100", Level::Quick);
-    for inject in [
-        "schedule:cutlass-splitk-serial,split-k=3",
-        "schedule:cublas-workspace,split-k=4",
-    ] {
+    for inject in
+        words! {"schedule:cutlass-splitk-serial,split-k=3 | schedule:cublas-workspace,split-k=4"}
+    {
         let known = results(&suite, &[device("n0", Some(inject))]);
         let mut unknown = known.clone();
         let fleet = judge(&suite, suite.id(), known, &[]).unwrap();
@@ -229,11 +210,7 @@ fn what_has_no_pattern_is_marginal() {
     let fleet = judge(&suite, suite.id(), of_one, &[]).unwrap();
     let gpu = &fleet.gpus[0];
     assert_eq!(gpu.condition, Condition::Marginal, "{gpu:?}");
-    assert!(
-        gpu.said.contains("in 2 lanes (1, 20) on SM 2"),
-        "{}",
-        gpu.said
-    );
+    gpu.said.says("in 2 lanes (1, 20) on SM 2");
     assert!(gpu.wrong.fits.is_empty());
 }
 
@@ -252,7 +229,7 @@ fn what_is_always_wrong_does_not_need_heat() {
     let fleet = judge(&suite, suite.id(), late, &[]).unwrap();
     let gpu = &fleet.gpus[0];
     assert_eq!(gpu.condition, Condition::Stuck, "{gpu:?}");
-    assert!(!gpu.said.contains("and above"), "{}", gpu.said);
+    gpu.said.lacks("and above");
 }
 
 /// Under a schedule no fault is injected, and none is told as tried.
@@ -271,7 +248,7 @@ fn a_schedule_is_not_searched() {
     let product = "--arch h100 --dtype tf32 --schedule cutlass-splitk-serial --split-k 2";
     let operands = "generate:11:normal:256x256 generate:11:normal:256x256";
     let replay = format!("replay {product} {operands} -q -o d.npy");
-    folder.tcverify(&replay).expect(0);
+    folder.passes(&replay);
     let d = folder.read("d.npy");
     let mut d = d[d.len() - 4 * 256 * 256..].to_vec();
     let mut tile: Vec<u8> = Vec::new();
@@ -340,19 +317,15 @@ fn what_was_left_out_is_told() {
     let fleet = judge(&suite, suite.id(), one, &[]).unwrap();
     let gpu = &fleet.gpus[0];
     assert_eq!(gpu.condition, Condition::Incomplete, "{gpu:?}");
-    assert!(
-        gpu.said
-            .contains("were not run: mma: a product of small integers came out wrong\\u{1b}"),
-        "{}",
-        gpu.said
-    );
+    gpu.said
+        .says("were not run: mma: a product of small integers came out wrong\\u{1b}");
 }
 
 /// Every form that the command writes.
 #[test]
 fn the_command_judges() {
     let folder = folder();
-    std::fs::create_dir(folder.path("results")).unwrap();
+    folder.create("results");
     let run = |name: &str, more: &str, code| {
         let command = format!(
             "screen run suite.json --device simulated --host {name} -o results/{name}.json --quiet {more}"
@@ -362,47 +335,22 @@ fn the_command_judges() {
     run("good", "", 0);
     run("bad", "--inject product:bit=3,stuck=1,k=2,lane=7,sm=5", 1);
     let written = "--json fleet.json --html fleet.html --prometheus fleet.prom --junit fleet.xml";
-    let run = folder
-        .tcverify(&format!(
-            "screen judge --suite suite.json results {written}"
-        ))
-        .expect(1);
-    assert!(
-        run.stdout.starts_with("FAULTY  2 GPUs: 1 stuck, 1 clean\n"),
-        "{run:#?}"
-    );
-    for words in [
-        "always in lane 7 on SM 5",
-        "bit 3 stuck at 1 of a product (product 2 of a step)",
-        "simulated 2",
-    ] {
-        assert!(run.stdout.contains(words), "{run:#?}");
-    }
-    let text = |name: &str| String::from_utf8(folder.read(name)).unwrap();
+    claims! {folder, r"screen judge --suite suite.json results {written} | 1
+        | ^FAULTY  2 GPUs: 1 stuck, 1 clean\n | always in lane 7 on SM 5
+        | bit 3 stuck at 1 of a product (product 2 of a step) | simulated 2"}
+    let text = |name: &str| folder.text(name);
     let fleet: Fleet = serde_json::from_str(&text("fleet.json")).unwrap();
     assert_eq!(fleet.gpus.len(), 2);
     let metrics = text("fleet.prom");
-    assert!(
-        metrics.contains("tcverify_screen_faulty{host=\"bad\",gpu=\"0\",uuid=\"\"} 1\n"),
-        "{metrics}"
-    );
-    assert!(
-        metrics.contains("tcverify_screen_faulty{host=\"good\",gpu=\"0\",uuid=\"\"} 0\n"),
-        "{metrics}"
-    );
+    metrics.says("tcverify_screen_faulty{host=\"bad\",gpu=\"0\",uuid=\"\"} 1\n");
+    metrics.says("tcverify_screen_faulty{host=\"good\",gpu=\"0\",uuid=\"\"} 0\n");
     let xml = text("fleet.xml");
-    assert!(
-        xml.contains("tests=\"2\" skipped=\"0\" failures=\"1\" errors=\"0\""),
-        "{xml}"
-    );
-    assert!(xml.contains("<failure message=\"always in lane 7"), "{xml}");
+    xml.says("tests=\"2\" skipped=\"0\" failures=\"1\" errors=\"0\"");
+    xml.says("<failure message=\"always in lane 7");
 
     let folder: Folder = folder;
-    std::fs::remove_file(folder.path("results/bad.json")).unwrap();
-    let run = folder
-        .tcverify("screen judge --suite suite.json results")
-        .expect(0);
-    assert!(run.stdout.starts_with("CLEAN  1 GPU: "), "{run:#?}");
+    folder.remove("results/bad.json");
+    claims! {folder, r"screen judge --suite suite.json results | 0 | ^CLEAN  1 GPU:\_"}
 }
 
 /// A name from a node becomes no markup and no command of a terminal.
@@ -424,10 +372,8 @@ fn names_of_nodes_are_data() {
     }
     for text in &out[..2] {
         let text = String::from_utf8_lossy(text);
-        assert!(
-            !text.contains("<b>") && !text.contains("<script>alert"),
-            "{text}"
-        );
+        text.lacks("<b>");
+        text.lacks("<script>alert");
     }
 }
 

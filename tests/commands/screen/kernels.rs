@@ -2,14 +2,14 @@
 
 use tcverify::screen::{Condition, Injection, Level, Route, Simulated, Suite, judge, simulate};
 
-use crate::support::Folder;
+use crate::support::{Folder, Says, words};
 
 const BF16: &str = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT";
 const FP16: &str = "nvjet_sm90_hsh_128x128_64x4_2x1_v_bz_TNN";
 
 fn made(folder: &Folder, name: &str, options: &str) -> Suite {
     let command = format!("screen make --arch h100 -o {name} {options} --quiet");
-    folder.tcverify(&command).expect(0);
+    folder.passes(&command);
     Suite::read(&folder.path(name)).unwrap().0
 }
 
@@ -25,11 +25,9 @@ fn a_kernel_is_of_the_products_it_fits() {
     let folder = Folder::new();
     let chain = super::suite("h100", Level::Quick);
     let options = format!("--kernel {BF16} --kernel {FP16} --split-k 3");
-    let said = folder
-        .tcverify(&format!(
-            "screen make --arch h100 -o kernels.json {options}"
-        ))
-        .expect(0);
+    let said = folder.passes(&format!(
+        "screen make --arch h100 -o kernels.json {options}"
+    ));
     let kernels = Suite::read(&folder.path("kernels.json")).unwrap().0;
     let same = |product: &str| digest(&chain, product) == digest(&kernels, product);
     assert!(!same("library.bf16"));
@@ -56,12 +54,10 @@ fn a_kernel_is_of_the_products_it_fits() {
         digest(&kernels, "library.bf16")
     );
     // What is said of each.
-    for words in [
+    said.says_all([
         &format!("library.bf16   right by kernel {BF16}\n")[..],
         "library.tf32   right by one chain over K\n",
-    ] {
-        assert!(said.stdout.contains(words), "{said:#?}");
-    }
+    ]);
 }
 
 /// A node whose library computes otherwise has another kernel, and a broken unit is broken all the same.
@@ -94,10 +90,7 @@ fn another_order_than_the_kernel_s_is_no_fault() {
         Condition::AnotherKernel,
     ];
     assert_eq!(conditions, expected, "{fleet:#?}");
-    assert!(
-        fleet.gpus[1].said.contains("one chain over K"),
-        "{fleet:#?}"
-    );
+    fleet.gpus[1].said.says("one chain over K");
     // The same wrong D with a bit of it changed is no kernel's.
     let mut broken = device("d-broken", Some("schedule:plain"));
     broken.1.failures[0].d_sha256 = tcverify::io::tree::Hash([7; 32]);
@@ -117,10 +110,9 @@ fn words_that_do_not_fit() {
     let make = |options: &str| {
         folder.tcverify(&format!("screen make --arch h100 -o suite.json {options}"))
     };
-    make("--kernel nonsense").refuses(&[
-        "the kernel nonsense fits no library product of the suite",
-        "kernels list",
-    ]);
+    make("--kernel nonsense").refuses(&words! {"
+        the kernel nonsense fits no library product of the suite | kernels list
+    "});
     // What it leaves open is asked for, of the product that it is about.
     make(&format!("--kernel {BF16}"))
         .refuses(&["fits no library product of the suite", "give `split_k`"]);
@@ -133,6 +125,6 @@ fn words_that_do_not_fit() {
     make("--split-k 3").refuses(&["split_k"]);
     make("--whole-remainder").refuses(&["`whole_remainder` needs `kernel`, which is missing"]);
     let both = make(&format!("--kernel {BF16} --schedule cublas-workspace")).expect(2);
-    assert!(both.stderr.contains("cannot be used with"), "{both:#?}");
+    both.stderr.says("cannot be used with");
     assert!(folder.names().is_empty(), "{:?}", folder.names());
 }

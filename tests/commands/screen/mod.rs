@@ -18,7 +18,7 @@ use tcverify::screen::{
 };
 use tcverify::words::Word;
 
-use crate::support::Folder;
+use crate::support::{Folder, claims, words};
 
 /// A suite, made once for all tests of this program.
 fn suite(arch: &str, level: Level) -> Suite {
@@ -34,25 +34,16 @@ fn suite(arch: &str, level: Level) -> Suite {
 /// A folder with `suite.json` for a V100, the smallest there is.
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder
-        .tcverify("screen make --arch v100 -o suite.json --quiet")
-        .expect(0);
+    folder.passes("screen make --arch v100 -o suite.json --quiet");
     folder
 }
 
 /// Suites stay below a mebibyte, say what each family exercises, and hold every instruction and format.
 #[test]
 fn suites_are_small_and_whole() {
-    for arch in [
-        "volta",
-        "turing",
-        "ampere",
-        "ada",
-        "hopper",
-        "blackwell",
-        "rtx-blackwell",
-        "cdna3",
-    ] {
+    for arch in
+        words! {"volta | turing | ampere | ada | hopper | blackwell | rtx-blackwell | cdna3"}
+    {
         let suite = suite(arch, Level::Quick);
         assert!(suite.text().unwrap().len() < 1 << 20);
         let architecture = Catalogue::builtin().find(arch).unwrap();
@@ -110,16 +101,8 @@ fn a_wrong_model_gives_other_digests() {
 #[test]
 #[ignore = "long"]
 fn a_sound_unit_gives_every_digest() {
-    for arch in [
-        "volta",
-        "ada",
-        "hopper",
-        "blackwell",
-        "rtx-blackwell",
-        "cdna1",
-        "cdna2",
-        "cdna3",
-    ] {
+    for arch in words! {"volta | ada | hopper | blackwell | rtx-blackwell | cdna1 | cdna2 | cdna3"}
+    {
         let mut suite = suite(arch, Level::Quick);
         suite.products.retain(|p| p.placement == Placement::EverySm);
         let computed = simulate(&suite, &()).unwrap();
@@ -241,28 +224,13 @@ fn rare_faults_need_time() {
 #[test]
 fn the_command_says_what_is_exercised() {
     let folder = Folder::new();
-    let run = folder
-        .tcverify("screen make --arch v100 --suite quick -o suite.json")
-        .expect(0);
-    for words in [
-        "volta quick",
-        "toggle",
-        "every distance of the aligner",
-        "heat",
-    ] {
-        assert!(run.stdout.contains(words), "{run:#?}");
-    }
-    let again = folder
-        .tcverify("screen make --arch sm_70 -o again.json --quiet")
-        .expect(0);
+    claims! {folder, "screen make --arch v100 --suite quick -o suite.json | 0 | volta quick | toggle
+    | every distance of the aligner | heat"}
+    let again = folder.passes("screen make --arch sm_70 -o again.json --quiet");
     assert_eq!(again.stdout, "");
     assert_eq!(folder.read("suite.json"), folder.read("again.json"));
-    let run = folder
-        .tcverify("screen coverage suite.json --faults 10 --unit fp16->fp32")
-        .expect(2);
-    assert!(run.stderr.contains("no unit"), "{run:#?}");
-    let run = folder
-        .tcverify("screen coverage suite.json --faults 10 --unit mma")
-        .expect(0);
-    assert!(run.stdout.contains("mma fp16*fp16 -> fp32"), "{run:#?}");
+    claims! {folder, "
+        screen coverage suite.json --faults 10 --unit fp16->fp32 | 2 | no unit
+        screen coverage suite.json --faults 10 --unit mma | 0 | mma fp16*fp16 -> fp32
+    "}
 }

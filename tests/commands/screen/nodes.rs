@@ -6,7 +6,7 @@ use tcverify::engines::resources;
 use tcverify::screen::{Route, Suite};
 
 use super::folder;
-use crate::support::{Folder, say};
+use crate::support::{Folder, Says, claims, say, words};
 
 const SCREEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/screen");
 
@@ -46,7 +46,7 @@ fn draw(folder: &Folder, commitment: &str) {
     let made = format!(
         "screen challenge suite.json --commitment {digest} --beacon 77 -o challenge.json --quiet"
     );
-    folder.tcverify(&made).expect(0);
+    folder.passes(&made);
 }
 
 /// Signs results by the program for nodes.
@@ -72,15 +72,7 @@ fn the_host_part_of_the_cuda_program() {
     write_results(&folder, Route::Instruction);
     let program = folder.path("screencheck");
     let mut compile = Command::new("g++");
-    compile.args([
-        "-std=c++17",
-        "-O1",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "screencheck.cpp",
-        "-o",
-    ]);
+    compile.args(words! {"-std=c++17 | -O1 | -Wall | -Wextra | -Werror | screencheck.cpp | -o"});
     compile.arg(&program).arg("-ldl").current_dir(SCREEN);
     let compiled = compile.output().unwrap();
     assert!(
@@ -92,42 +84,29 @@ fn the_host_part_of_the_cuda_program() {
         let mut command = folder.shell(program.to_str().unwrap());
         folder.run(command.args(words.split(' ')))
     };
-    std::fs::create_dir(folder.path("results")).unwrap();
+    folder.create("results");
     run("suite.json right results/good.json").expect(0);
     let judge = "screen judge --route instruction --suite suite.json results";
-    let clean = folder.tcverify(judge).expect(0);
-    assert!(clean.stdout.contains("1 clean"), "{clean:#?}");
-    std::fs::remove_file(folder.path("results/good.json")).unwrap();
+    claims! {folder, "{judge} | 0 | 1 clean"}
+    folder.remove("results/good.json");
     // An SM that nothing ran on is not known to be right.
     run("suite.json right results/part.json 6 0 0").expect(0);
-    let part = folder.tcverify(judge).expect(1);
-    assert!(part.stdout.contains("1 incomplete"), "{part:#?}");
-    assert!(part.stdout.contains("some on 5 of 6 SMs only"), "{part:#?}");
-    std::fs::remove_file(folder.path("results/part.json")).unwrap();
+    claims! {folder, "{judge} | 1 | 1 incomplete | some on 5 of 6 SMs only"}
+    folder.remove("results/part.json");
 
     // Byte 40 is in element 10 of D in FP32, row 1, column 2: lane 5.
     run("suite.json right results/bad.json 3 40 5").expect(1);
-    let faulty = folder.tcverify(judge).expect(1);
-    assert!(faulty.stdout.contains("on SM 3"), "{faulty:#?}");
-    assert!(faulty.stdout.contains("element [1, 2]"), "{faulty:#?}");
-    assert!(
-        faulty.stdout.contains("case      results/bad.json.cases/"),
-        "{faulty:#?}"
-    );
-    let batch = folder.tcverify("batch results/bad.json.cases").expect(1);
-    assert!(
-        batch.stdout.contains("8 different, 0 could not be judged"),
-        "{batch:#?}"
-    );
+    claims! {folder, "
+        {judge} | 1 | on SM 3 | element [1, 2] | case      results/bad.json.cases/
+        batch results/bad.json.cases | 1 | 8 different, 0 could not be judged
+    "}
 
     // A challenge is answered, and signed by the other program.
     if here("openssl", Command::new("openssl").arg("version"))
         && here("Python", Command::new("python3").arg("--version"))
     {
         super::challenged::write_keys(&folder);
-        folder
-            .tcverify("screen commit --host check --key one.pem -o commitment.json")
-            .expect(0);
+        folder.passes("screen commit --host check --key one.pem -o commitment.json");
         draw(&folder, "commitment.json");
         write_results_of(&folder, "challenge.json", "answers", Route::Instruction);
         for (more, code, said) in [
@@ -161,7 +140,7 @@ fn the_host_part_of_the_cuda_program() {
     assert_eq!(said.stdout, "-1 -1 6.10.5 \n");
 
     // What is no suite.
-    let text = String::from_utf8(folder.read("suite.json")).unwrap();
+    let text = folder.text("suite.json");
     for (changed, words) in [
         (
             text.replacen("\"k\":16", "\"k\":32", 1),
@@ -335,9 +314,7 @@ fn the_module_for_pytorch() {
                 let name = format!("{format}.{class}.{role}.npy");
                 let spec = format!("generate:{seed}:{class}:4x6");
                 let options = format!("--dtype {format} --role {role} -o {name} --quiet");
-                folder
-                    .tcverify(&format!("generate {spec} {options}"))
-                    .expect(0);
+                folder.passes(&format!("generate {spec} {options}"));
                 list += &format!("{format} {class} {role} {seed} {name}\n");
             }
         }
@@ -366,29 +343,19 @@ fn the_module_for_pytorch() {
             ))
         };
         let judged = judge("answers.json", "--trust one.pub.pem").expect(0);
-        assert!(
-            judged.stdout.contains("1 signed, of products drawn"),
-            "{judged:#?}"
-        );
+        judged.says("1 signed, of products drawn");
         judge("answers.json", "--trust two.pub.pem").refuses(&["--trust does not name"]);
         let judged = judge("wrong.json", "").expect(1);
-        assert!(judged.stdout.starts_with("FAULTY  1 GPU: "), "{judged:#?}");
+        judged.begins("FAULTY  1 GPU: ");
         judge("unsigned.json", "").refuses(&["is not signed"]);
         write_results(&folder, Route::Library);
     }
-    let judged = folder
-        .tcverify("screen judge --route library --suite suite.json bad.json")
-        .expect(1);
+    let judged = folder.differs("screen judge --route library --suite suite.json bad.json");
     // One wrong element, each time: a fault, on no SM that is known; never an unknown kernel.
-    assert!(judged.stdout.starts_with("FAULTY  1 GPU: "), "{judged:#?}");
-    assert!(
-        judged.stdout.contains("in lane 0 on an unknown SM"),
-        "{judged:#?}"
-    );
-    let judged = folder
-        .tcverify("screen judge --route library --suite suite.json good.json")
-        .expect(0);
-    assert!(judged.stdout.contains("1 clean"), "{judged:#?}");
-    let batch = folder.tcverify("batch bad.json.cases").expect(1);
-    assert!(batch.stdout.contains("1 different"), "{batch:#?}");
+    judged.begins("FAULTY  1 GPU: ");
+    judged.says("in lane 0 on an unknown SM");
+    claims! {folder, "
+        screen judge --route library --suite suite.json good.json | 0 | 1 clean
+        batch bad.json.cases | 1 | 1 different
+    "}
 }

@@ -2,7 +2,7 @@
 
 use tcverify::screen::{Fleet, Level, Suite};
 
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, Says, claims};
 
 /// A folder with operands, and a manifest of these cases.
 fn captured(cases: &[&str]) -> Folder {
@@ -15,7 +15,7 @@ fn captured(cases: &[&str]) -> Folder {
         ("generate:5:normal:1x24", "c", "bias"),
     ] {
         let made = format!("generate {spec} --dtype bf16 --role {role} -o {name}.npy --quiet");
-        folder.tcverify(&made).expect(0);
+        folder.passes(&made);
     }
     // A bias has one axis.
     let mut bias = folder.read("bias.npy");
@@ -27,15 +27,12 @@ fn captured(cases: &[&str]) -> Folder {
     let replay = |of: &str, d: &str| {
         let made =
             format!("replay --arch h100 --dtype bf16 --d-dtype bf16 {of} -o {d}.npy --quiet");
-        folder.tcverify(&made).expect(0);
+        folder.passes(&made);
     };
     replay("a.npy b.npy", "plain");
     replay("a2.npy w.npy --transpose-b", "linear");
     replay("a.npy b.npy --bias bias.npy", "biased");
-    let mut wrong = folder.read("plain.npy");
-    let end = wrong.len() - 2;
-    wrong[end] ^= 1;
-    folder.write("wrong.npy", wrong);
+    folder.flip("plain.npy", "wrong.npy", 2, 1);
     let cases = cases.join(",\n");
     folder.write(
         "manifest.json",
@@ -59,39 +56,30 @@ const DIFFERENT: &str = r#"{"name": "different", "a": "a.npy", "b": "b.npy", "sc
 fn judged(folder: &Folder, suite: &str, code: i32) -> (Run, Fleet) {
     let judge = format!("screen judge --suite {suite} r.json --json fleet.json");
     let run = folder.tcverify(&judge).expect(code);
-    let fleet = serde_json::from_slice(&folder.read("fleet.json")).unwrap();
+    let fleet = folder.typed("fleet.json");
     (run, fleet)
 }
 
 #[test]
 fn a_capture_becomes_a_suite() {
     let folder = captured(&[PLAIN, AGAIN, LINEAR, BIASED]);
-    let made = folder
-        .tcverify("screen record manifest.json -o own.json")
-        .expect(0);
+    let made = folder.passes("screen record manifest.json -o own.json");
     // Operands that are used twice make one product.
-    assert!(
-        made.stdout
-            .starts_with("hopper recorded: 3 products, 5 operands"),
-        "{made:#?}"
-    );
-    assert!(
-        made.stdout
-            .contains("recorded.1.00002-layers-2-linear  32x24x64, right by one chain over K")
-    );
+    made.begins("hopper recorded: 3 products, 5 operands");
+    made.says("recorded.1.00002-layers-2-linear  32x24x64, right by one chain over K");
     let (suite, _) = Suite::read(&folder.path("own.json")).unwrap();
     assert_eq!(suite.level, Level::Recorded);
     assert_eq!(suite.products[1].check.transpose_b, Some(true));
 
     // Nodes have it elsewhere.
-    std::fs::create_dir(folder.path("node")).unwrap();
+    folder.create("node");
     for name in ["own.json", "own.json.operands"] {
-        std::fs::rename(folder.path(name), folder.path(&format!("node/{name}"))).unwrap();
+        folder.rename(name, &format!("node/{name}"));
     }
     let run = "screen run node/own.json --device simulated -o r.json";
-    folder.tcverify(run).expect(0);
+    folder.passes(run);
     let (said, fleet) = judged(&folder, "node/own.json", 0);
-    assert!(said.stdout.starts_with("CLEAN  1 GPU: "), "{said:#?}");
+    said.begins("CLEAN  1 GPU: ");
     assert_eq!(
         (fleet.level.as_str(), fleet.gpus[0].compared),
         ("recorded", 3)
@@ -99,39 +87,21 @@ fn a_capture_becomes_a_suite() {
 
     // A fault that acts on these operands is found in them, and named.
     let inject = format!("{run} --rounds 3 --inject operand:bit=6,stuck=1,k=3,lane=5,sm=5");
-    folder.tcverify(&inject).expect(1);
+    folder.differs(&inject);
     let (said, _) = judged(&folder, "node/own.json", 1);
-    assert!(said.stdout.starts_with("FAULTY  1 GPU: "), "{said:#?}");
-    assert!(
-        said.stdout
-            .contains("bit 6 stuck at 1 of an operand of A (product 3 of a step)"),
-        "{said:#?}"
-    );
+    said.begins("FAULTY  1 GPU: ");
+    said.says("bit 6 stuck at 1 of an operand of A (product 3 of a step)");
     // Another order of sums is no fault here either.
-    folder
-        .tcverify(&format!(
-            "{run} --inject schedule:cublas-workspace,split-k=2"
-        ))
-        .expect(1);
+    claims! {folder, "{run} --inject schedule:cublas-workspace,split-k=2 | 1"}
     let (said, _) = judged(&folder, "node/own.json", 1);
-    assert!(said.stdout.contains("1 another kernel"), "{said:#?}");
+    said.says("1 another kernel");
 }
 
 #[test]
 fn what_is_not_known_to_be_right_stays_out() {
     let folder = captured(&[PLAIN, DIFFERENT]);
-    let made = folder
-        .tcverify("screen record manifest.json -o own.json")
-        .expect(1);
-    assert!(
-        made.stdout.starts_with("hopper recorded: 1 products"),
-        "{made:#?}"
-    );
-    assert!(
-        made.stdout
-            .contains("left out  different: its D is not what the model computes"),
-        "{made:#?}"
-    );
+    claims! {folder, "screen record manifest.json -o own.json | 1 | ^hopper recorded: 1 products
+    | left out  different: its D is not what the model computes"}
     let folder = captured(&[WRONG, DIFFERENT]);
     let refused = folder.tcverify("screen record manifest.json -o own.json");
     refused.refuses(&[
@@ -144,20 +114,16 @@ fn what_is_not_known_to_be_right_stays_out() {
             .iter()
             .any(|name| name.starts_with("own.json"))
     );
-    folder
-        .tcverify("screen record manifest.json -o -")
-        .refuses(&["name a file"]);
-    folder
-        .tcverify("screen make --arch h100 --suite recorded -o x.json")
-        .expect(2);
+    claims! {folder, "
+        screen record manifest.json -o - | refused | name a file
+        screen make --arch h100 --suite recorded -o x.json | 2
+    "}
 }
 
 #[test]
 fn operands_are_those_that_were_recorded() {
     let folder = captured(&[PLAIN]);
-    folder
-        .tcverify("screen record manifest.json -o own.json --quiet")
-        .expect(0);
+    folder.passes("screen record manifest.json -o own.json --quiet");
     let operands = folder.path("own.json.operands");
     let entries = std::fs::read_dir(&operands).unwrap();
     let one = entries.map(|entry| entry.unwrap().path()).next().unwrap();
@@ -165,11 +131,7 @@ fn operands_are_those_that_were_recorded() {
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&one, bytes).unwrap();
     let run = "screen run own.json --device simulated -o r.json";
-    folder
-        .tcverify(run)
-        .refuses(&["its name is not its SHA-256"]);
+    claims! {folder, "{run} | refused | its name is not its SHA-256"}
     std::fs::remove_dir_all(&operands).unwrap();
-    folder
-        .tcverify(run)
-        .refuses(&["the folder own.json.operands belongs beside the suite"]);
+    claims! {folder, "{run} | refused | the folder own.json.operands belongs beside the suite"}
 }

@@ -1,5 +1,7 @@
 //! What is no suite, and what are no results: one sentence each.
 
+use crate::support::claims;
+
 use tcverify::screen::{Results, Suite};
 
 use super::folder;
@@ -7,7 +9,7 @@ use super::folder;
 #[test]
 fn suites_that_are_none() {
     let folder = folder();
-    let text = String::from_utf8(folder.read("suite.json")).unwrap();
+    let text = folder.text("suite.json");
     let run = "--device simulated -o out.json";
     for (changed, words) in [
         (
@@ -33,7 +35,7 @@ fn suites_that_are_none() {
 #[test]
 fn suites_that_ask_for_too_much() {
     let folder = folder();
-    let whole: serde_json::Value = serde_json::from_slice(&folder.read("suite.json")).unwrap();
+    let whole: serde_json::Value = folder.document("suite.json");
     for (field, value, words) in [
         (
             "check",
@@ -68,16 +70,10 @@ fn names_that_appear_twice() {
 #[test]
 fn results_that_are_none() {
     let folder = folder();
-    folder
-        .tcverify("screen make --arch a100 -o other-suite.json --quiet")
-        .expect(0);
+    folder.passes("screen make --arch a100 -o other-suite.json --quiet");
     let run = "--device simulated --quiet";
-    folder
-        .tcverify(&format!(
-            "screen run suite.json {run} -o r.json --inject adder:bit=9"
-        ))
-        .expect(1);
-    let text = String::from_utf8(folder.read("r.json")).unwrap();
+    claims! {folder, "screen run suite.json {run} -o r.json --inject adder:bit=9 | 1"}
+    let text = folder.text("r.json");
     folder.write("cut.json", &text[..text.len() - 40]);
     folder.write(
         "edited.json",
@@ -90,7 +86,7 @@ fn results_that_are_none() {
     judge("suite.json", "edited.json").refuses(&["edited.json", "SHA-256"]);
     judge("other-suite.json", "r.json").refuses(&["r.json: belongs to the suite"]);
     judge("suite.json", "suite.json").refuses(&["tcverify.screen-results/1"]);
-    std::fs::copy(folder.path("r.json"), folder.path("s.json")).unwrap();
+    folder.copy("r.json", "s.json");
     judge("suite.json", "r.json s.json").refuses(&["are both results of GPU 0 of simulated"]);
     // The same GPU under another name.
     let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
@@ -102,7 +98,7 @@ fn results_that_are_none() {
     judge("suite.json", "s.json t.json")
         .refuses(&["t.json and s.json are both results of GPU 0 of other"]);
     judge("suite.json", "r.json --html suite.json").refuses(&["would overwrite the suite"]);
-    std::fs::create_dir(folder.path("empty")).unwrap();
+    folder.create("empty");
     judge("suite.json", "empty").refuses(&["empty: has no results"]);
 
     // Of a device of another architecture; and a right D that is called wrong.
@@ -176,18 +172,15 @@ fn a_forged_suite_makes_no_gpu_clean() {
     let folder = folder();
     let (mut suite, _) = Suite::read(&folder.path("suite.json")).unwrap();
     let run = "--device simulated --quiet";
-    folder
-        .tcverify(&format!("screen run suite.json {run} -o r.json"))
-        .expect(0);
+    folder.passes(&format!("screen run suite.json {run} -o r.json"));
     let id = suite.id();
     let mut results = Results::read(&folder.path("r.json"), &suite, id).unwrap().0;
     suite.products[0].sha256 = tcverify::io::tree::Hash([7; 32]);
     folder.write("forged.json", suite.text().unwrap());
     results.suite = suite.id();
     folder.write("r.json", results.signed(None).unwrap());
-    folder
-        .tcverify("screen judge --suite forged.json r.json")
-        .refuses(&["mma.fp16.fp16.fp32.toggle.1", "computes a different D"]);
+    claims! {folder, "screen judge --suite forged.json r.json | refused | mma.fp16.fp16.fp32.toggle.1
+    | computes a different D"}
 }
 
 #[test]
@@ -209,8 +202,6 @@ fn faults_that_are_none() {
     run("adder:bit=3,sm=8").refuses(&["a fault on SM 8 of a device of 8"]);
     run("schedule:nothing").refuses(&["nothing"]);
     run("model:nothing").refuses(&["nothing"]);
-    folder
-        .tcverify("screen make --arch nothing -o x.json")
-        .refuses(&["nothing"]);
+    claims! {folder, "screen make --arch nothing -o x.json | refused | nothing"}
     assert_eq!(folder.names(), ["suite.json"]);
 }

@@ -8,7 +8,7 @@ use tcverify::screen::{
 };
 
 use super::suite;
-use crate::support::Folder;
+use crate::support::{Folder, rows, words};
 
 /// The products of one instruction that are placed on every SM.
 fn of(arch: &str, instruction: &str) -> Suite {
@@ -56,18 +56,11 @@ fn scales_decide_digests() {
 #[test]
 #[ignore = "long"]
 fn a_broken_scale_is_named() {
-    for (arch, instruction, fault) in [
-        (
-            "rtx-blackwell",
-            "mma-mxf4nvf4",
-            "scale:bit=1,stuck=1,k=2,lane=9,sm=3",
-        ),
-        (
-            "blackwell",
-            "tcgen05-mxf8f6f4",
-            "scale:bit=0,stuck=0,k=0,lane=9,sm=3",
-        ),
-    ] {
+    for [arch, instruction, fault] in rows! {"
+        rtx-blackwell | mma-mxf4nvf4 | scale:bit=1,stuck=1,k=2,lane=9,sm=3
+        blackwell | tcgen05-mxf8f6f4 | scale:bit=0,stuck=0,k=0,lane=9,sm=3
+    "}
+    {
         let suite = of(arch, instruction);
         let computed = simulate(&suite, &()).unwrap();
         let device = |inject: Option<&str>| {
@@ -128,8 +121,7 @@ fn scales_that_do_not_fit() {
     other.products[0].check.scale_a = Some(Source::Generated(Spec { shape, ..scales }));
     folder.write("other.json", other.text().unwrap());
     let run = folder.tcverify("screen run other.json --device simulated -o out.json");
-    run.refuses(&[
-        "other.json: mma-mxf4.e2m1.e2m1.ue8m0x32.fp32.toggle.1",
-        "`scale_a` does not have the size",
-    ]);
+    run.refuses(&words! {"
+        other.json: mma-mxf4.e2m1.e2m1.ue8m0x32.fp32.toggle.1 | `scale_a` does not have the size
+    "});
 }

@@ -1,7 +1,7 @@
 //! An audit is of what the auditor agreed on: neither the beacon, nor how many elements it draws, nor the commitment is
 //! the prover's to say.
 
-use crate::support::{Folder, sha256};
+use crate::support::{Folder, claims, sha256};
 
 const PRODUCT: &str = "--arch h100 --dtype bf16 generate:1:normal:24x70 generate:2:normal:70x20";
 const VERIFY: &str = "audit verify --arch h100 --dtype bf16 --commitment c.json";
@@ -9,7 +9,7 @@ const VERIFY: &str = "audit verify --arch h100 --dtype bf16 --commitment c.json"
 /// A prover who zeroes half of D, commits to it, and tries beacons until two elements are right.
 fn dishonest() -> (Folder, String) {
     let folder = Folder::new();
-    let run = |line: &str| folder.tcverify(line).expect(0);
+    let run = |line: &str| folder.passes(line);
     run(&format!("replay {PRODUCT} -o d.npy"));
     let mut d = folder.read("d.npy");
     let start = d.len() - 24 * 20 * 4;
@@ -37,10 +37,7 @@ fn the_prover_chooses_nothing() {
     let sha256 = sha256(folder.read("c.json"));
     let verify = |words: &str| folder.tcverify(&format!("{VERIFY} {words} o.bin -q"));
     // What used to pass: a challenge that came with the opening.
-    let run = folder
-        .tcverify(&format!("{VERIFY} ch.json o.bin -q"))
-        .expect(2);
-    run.mentions(&["unexpected argument"]);
+    claims! {folder, "{VERIFY} ch.json o.bin -q | 2 | unexpected argument"}
     verify("")
         .expect(2)
         .mentions(&["--commitment-sha256", "--beacon", "--elements"]);
@@ -65,12 +62,10 @@ fn the_prover_chooses_nothing() {
     .refuses(&["c.json", "is not the agreed commitment"]);
     verify("--commitment-sha256 77 --beacon 1 --elements 2").refuses(&["--commitment-sha256"]);
     // And honestly asked, half of D does not pass.
-    folder
-        .tcverify("audit challenge c.json --beacon 8430af44 --elements 40 -o mine.json")
-        .expect(0);
+    folder.passes("audit challenge c.json --beacon 8430af44 --elements 40 -o mine.json");
     let open =
         format!("audit open {PRODUCT} d.npy --commitment c.json --challenge mine.json -o o.bin");
-    folder.tcverify(&open).expect(0);
+    folder.passes(&open);
     verify(&agreed).expect(1);
     verify("--own-challenge mine.json").expect(1);
     verify(&format!("--own-challenge mine.json {agreed}")).expect(2);

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::support::random::Random;
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Npy, floats, halves, read_rows};
 
 fn how_many() -> usize {
     let said = std::env::var("TCVERIFY_ATTACKS").ok();
@@ -45,31 +45,19 @@ fn folder() -> Folder {
 }
 
 /// A file, and a command that reads it. None of them ends well: D is zeros.
-const FILES: [(&str, &str); 11] = [
-    ("w.npy", "check --arch a100 --dtype fp16 a.npy b.npy w.npy"),
-    (
-        "x.npz",
-        "check --arch a100 --dtype fp16 x.npz#a x.npz#b x.npz#w",
-    ),
-    (
-        "z.npz",
-        "check --arch a100 --dtype fp16 z.npz#a z.npz#b z.npz#w",
-    ),
-    ("a.npy", "check --arch a100 --dtype fp16 a.npy b.npy w.npy"),
-    (
-        "model.json",
-        "check --model model.json --dtype fp16 a.npy b.npy w.npy",
-    ),
-    (
-        "c.json",
-        "check --arch a100 --dtype fp16 a.npy b.npy w.npy --against c.json",
-    ),
-    ("plan.json", "shard merge plan.json part.json"),
-    ("part.json", "shard merge plan.json part.json"),
-    ("cases.json", "batch cases.json --policy strict"),
-    ("report.json", "verify-report report.json"),
-    ("z.npz", "inspect z.npz"),
-];
+const FILES: &str = "
+    w.npy | check --arch a100 --dtype fp16 a.npy b.npy w.npy
+    x.npz | check --arch a100 --dtype fp16 x.npz#a x.npz#b x.npz#w
+    z.npz | check --arch a100 --dtype fp16 z.npz#a z.npz#b z.npz#w
+    a.npy | check --arch a100 --dtype fp16 a.npy b.npy w.npy
+    model.json | check --model model.json --dtype fp16 a.npy b.npy w.npy
+    c.json | check --arch a100 --dtype fp16 a.npy b.npy w.npy --against c.json
+    plan.json | shard merge plan.json part.json
+    part.json | shard merge plan.json part.json
+    cases.json | batch cases.json --policy strict
+    report.json | verify-report report.json
+    z.npz | inspect z.npz
+";
 
 /// Some edits of bytes.
 fn mutated(bytes: &[u8], random: &mut Random) -> Vec<u8> {
@@ -132,11 +120,12 @@ fn attacked(folder: &Folder, words: &[String]) -> Option<String> {
 fn files_with_something_wrong() {
     let folder = folder();
     let mut random = Random::named("files");
-    let honest = FILES.map(|(name, _)| folder.read(name));
+    let files: [[&str; 2]; 11] = read_rows(FILES).try_into().expect("11 files");
+    let honest = files.each_ref().map(|[name, _]| folder.read(name));
     let (mut wrong, mut passed) = (Vec::new(), Vec::new());
     for i in 0..how_many() {
-        let (name, line) = FILES[i % FILES.len()];
-        let good = &honest[i % FILES.len()];
+        let [name, line] = files[i % files.len()];
+        let good = &honest[i % files.len()];
         let bytes = mutated(good, &mut random);
         let _ = std::fs::remove_file(folder.path(name));
         folder.write(name, &bytes);

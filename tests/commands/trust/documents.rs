@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::reports::changed;
-use crate::support::{Folder, Npy, sha256};
+use crate::support::{Folder, Npy, read_rows, sha256};
 
 const PRODUCT: &str = "--arch a100 --dtype fp16 a.npy b.npy";
 
@@ -14,7 +14,7 @@ const PRODUCT: &str = "--arch a100 --dtype fp16 a.npy b.npy";
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.save("w.npy", &Npy::new("<f4", &[16, 24], vec![0; 4 * 16 * 24]));
-    std::fs::create_dir(folder.path("pushed")).unwrap();
+    folder.create("pushed");
     folder.write(
         "pushed/cases.json",
         json!({"schema": "tcverify.manifest/1",
@@ -61,70 +61,25 @@ fn folder() -> Folder {
 }
 
 /// A document, the command that reads it, and whether that command may end well: only where its author is whoever asks.
-const DOCUMENTS: [(&str, &str, bool); 14] = [
-    ("plan.json", "shard run plan.json 0 -o out.json", true),
-    (
-        "plan.json",
-        "shard merge plan.json part-0.json part-1.json",
-        false,
-    ),
-    (
-        "part-0.json",
-        "shard merge plan.json part-0.json part-1.json",
-        false,
-    ),
-    (
-        "c.json",
-        "check --arch a100 --dtype fp16 a.npy b.npy w.npy --against c.json",
-        false,
-    ),
-    (
-        "w.json",
-        "check --arch a100 --dtype fp16 a.npy b.npy w.npy --against w.json",
-        false,
-    ),
-    (
-        "proof.json",
-        "commit verify --commitment c.json proof.json w.npy",
-        false,
-    ),
-    (
-        "challenge.json",
-        "audit verify --arch a100 --dtype fp16 --commitment w.json --own-challenge challenge.json o.bin",
-        false,
-    ),
-    (
-        "w.json",
-        "audit verify --arch a100 --dtype fp16 --commitment w.json --own-challenge challenge.json o.bin",
-        false,
-    ),
-    (
-        "pushed/cases.json",
-        "batch pushed/cases.json --policy strict",
-        false,
-    ),
-    (
-        "policy.json",
-        "batch pushed/cases.json --policy policy.json",
-        false,
-    ),
-    (
-        "state.json",
-        "batch pushed/cases.json --resume state.json",
-        true,
-    ),
-    ("report.json", "verify-report report.json", true),
-    (
-        "model.json",
-        "check --model model.json --dtype fp16 a.npy b.npy w.npy",
-        false,
-    ),
-    (
-        "results.json",
-        "screen judge --suite suite.json results.json",
-        true,
-    ),
-];
+const DOCUMENTS: &str = "
+    plan.json | shard run plan.json 0 -o out.json | true
+    plan.json | shard merge plan.json part-0.json part-1.json | false
+    part-0.json | shard merge plan.json part-0.json part-1.json | false
+    c.json | check --arch a100 --dtype fp16 a.npy b.npy w.npy --against c.json | false
+    w.json | check --arch a100 --dtype fp16 a.npy b.npy w.npy --against w.json | false
+    proof.json | commit verify --commitment c.json proof.json w.npy | false
+    challenge.json
+        | audit verify --arch a100 --dtype fp16 --commitment w.json --own-challenge challenge.json o.bin
+        | false
+    w.json | audit verify --arch a100 --dtype fp16 --commitment w.json --own-challenge challenge.json o.bin
+        | false
+    pushed/cases.json | batch pushed/cases.json --policy strict | false
+    policy.json | batch pushed/cases.json --policy policy.json | false
+    state.json | batch pushed/cases.json --resume state.json | true
+    report.json | verify-report report.json | true
+    model.json | check --model model.json --dtype fp16 a.npy b.npy w.npy | false
+    results.json | screen judge --suite suite.json results.json | true
+";
 
 /// What else a place may hold.
 fn hostile(document: &Value) -> Vec<(String, Value)> {
@@ -201,8 +156,9 @@ fn any_field_changed() {
     let folder = folder();
     let mut tried = 0;
     let mut wrong = Vec::new();
-    for (name, command, may_pass) in DOCUMENTS {
-        let honest = String::from_utf8(folder.read(name)).unwrap();
+    for [name, command, may_pass] in read_rows(DOCUMENTS) {
+        let may_pass = may_pass == "true";
+        let honest = folder.text(name);
         let before = folder.names();
         let run = folder.tcverify(command);
         assert!(run.code != Some(0) || may_pass, "{command}: {run:?}");

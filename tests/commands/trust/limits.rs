@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Npy, Run};
+use crate::support::{Folder, Npy, Run, Says};
 
 /// Far more than a second, far less than the work that is asked for.
 const SOON: Duration = Duration::from_secs(40);
@@ -49,7 +49,7 @@ fn time_ends_what_it_finds() {
     };
     for (rows, k) in [(64, 120_000), (60_000, 20_000)] {
         let run = batch(&folder, case(rows, k)).expect(2);
-        assert!(run.stdout.contains("stopped at its time limit"), "{run:?}");
+        run.says("stopped at its time limit");
     }
     // Not because it could not be judged anyway.
     policy(&folder, says(1000));
@@ -112,11 +112,11 @@ fn a_report_is_verified_within_limits() {
     let folder = Folder::new();
     let operands = "generate:1:normal:8x64 generate:2:normal:64x8";
     let replay = format!("replay --arch h100 --dtype bf16 {operands} -o d.npy");
-    folder.tcverify(&replay).expect(0);
+    folder.passes(&replay);
     let check = format!("check --arch h100 --dtype bf16 {operands} d.npy --json r.json -q");
-    folder.tcverify(&check).expect(0);
-    folder.tcverify("verify-report r.json").expect(0);
-    let honest = String::from_utf8(folder.read("r.json")).unwrap();
+    folder.passes(&check);
+    folder.passes("verify-report r.json");
+    let honest = folder.text("r.json");
     let ask = |sizes: [usize; 3], engine: &str| {
         folder.write("r.json", asked(&honest, sizes, engine));
     };
@@ -132,7 +132,7 @@ fn a_report_is_verified_within_limits() {
     verify("").expect(2);
     // Shapes that contradict the product: nothing is made of them.
     ask([8, 64, 8], "fast");
-    let text = String::from_utf8(folder.read("r.json")).unwrap();
+    let text = folder.text("r.json");
     folder.write(
         "r.json",
         text.replace("generate:1:normal:8x64", "generate:1:normal:60000x60000"),
@@ -142,8 +142,8 @@ fn a_report_is_verified_within_limits() {
     let digest = "7".repeat(64);
     let check =
         format!("check --arch h100 --dtype bf16 {operands} --d-digest {digest} --json r.json -q");
-    folder.tcverify(&check).expect(1);
-    let honest = String::from_utf8(folder.read("r.json")).unwrap();
+    folder.differs(&check);
+    let honest = folder.text("r.json");
     folder.write("r.json", asked(&honest, [64, 120_000, 64], "exact"));
     let limits = json!({"claims": ["digest"], "engines": ["exact"], "limits": {"seconds": 2}});
     policy(&folder, limits);

@@ -9,7 +9,7 @@ use tcverify::report::Verdict;
 use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
-use crate::support::{Folder, good, sha256};
+use crate::support::{Folder, Says, claims, good, sha256, words};
 
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy";
 
@@ -26,26 +26,20 @@ const COMMANDS: [&str; 5] = [
 fn a_private_copy_or_none() {
     for command in COMMANDS {
         let folder = good();
-        folder.tcverify(&format!("{command} --private")).expect(0);
+        folder.passes(&format!("{command} --private"));
         // Mapped, as there is no room.
-        folder
-            .tcverify(&format!("{command} --max-memory 1"))
-            .expect(0);
-        folder
-            .tcverify(&format!("{command} --max-memory 150 --private"))
-            .refuses(&[".npy", "bytes of memory", "of the allowed 150"]);
+        folder.passes(&format!("{command} --max-memory 1"));
+        claims! {folder, "{command} --max-memory 150 --private | refused | .npy | bytes of memory
+        | of the allowed 150"}
     }
     let folder = good();
-    folder.tcverify(COMMANDS[4]).expect(0);
+    folder.passes(COMMANDS[4]);
     let run = "shard run plan.json 0 -o part.json";
-    folder
-        .tcverify(&format!("{run} --max-memory 150 --private"))
-        .refuses(&["bytes of memory"]);
-    folder.tcverify(&format!("{run} --private")).expect(0);
-    folder
-        .tcverify(&format!("check {CHECK} d.npy --max-memory 8Q"))
-        .expect(2)
-        .mentions(&["--max-memory", "512M"]);
+    claims! {folder, "
+        {run} --max-memory 150 --private | refused | bytes of memory
+        {run} --private | 0
+        check {CHECK} d.npy --max-memory 8Q | 2 | --max-memory | 512M
+    "}
 }
 
 #[test]
@@ -58,12 +52,10 @@ fn what_is_generated_is_within_the_limit() {
         )
     };
     // 8192 bytes each, and headers.
-    folder.tcverify(&check("17k")).expect(0);
-    folder.tcverify(&check("16KiB")).refuses(&[
-        "generate:2:normal:64x64",
-        "bytes of memory",
-        "of the allowed 16384",
-    ]);
+    folder.passes(&check("17k"));
+    folder.tcverify(&check("16KiB")).refuses(&words! {"
+        generate:2:normal:64x64 | bytes of memory | of the allowed 16384
+    "});
 }
 
 /// A manifest of cases by name, A and B.
@@ -92,18 +84,9 @@ fn a_case_without_memory_ends_no_batch() {
             ("two", "a.npy", "b.npy"),
         ],
     );
-    let run = folder
-        .tcverify("batch cases.json --max-memory 64M")
-        .expect(2);
-    assert!(
-        run.stdout
-            .contains("3 cases: 2 identical, 0 different, 1 could not")
-    );
-    assert!(
-        run.stdout.contains("7200000128 bytes of memory"),
-        "{}",
-        run.stdout
-    );
+    let run = folder.fails("batch cases.json --max-memory 64M");
+    run.says("3 cases: 2 identical, 0 different, 1 could not");
+    run.says("7200000128 bytes of memory");
 }
 
 #[test]
@@ -119,9 +102,9 @@ fn the_cases_of_a_batch_share_their_files() {
         .collect();
     manifest(&folder, &cases);
     let run = format!("batch cases.json --private --max-memory {all}");
-    folder.tcverify(&run).expect(0);
+    folder.passes(&run);
     let run = format!("batch cases.json --private --max-memory {}", all - 1);
-    folder.tcverify(&run).expect(2);
+    folder.fails(&run);
 }
 
 /// 2x3 by 3x2, all ones.
@@ -169,10 +152,7 @@ fn a_tensor_of_a_program_is_checked() {
     let error = Prepared::from_tensors(&check, &resources(), tensors)
         .unwrap_err()
         .to_string();
-    assert!(
-        error.contains("element [0, 0] is 0x1f, which is not a code of e2m1"),
-        "{error}"
-    );
+    error.says("element [0, 0] is 0x1f, which is not a code of e2m1");
 }
 
 #[test]

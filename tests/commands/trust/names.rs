@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, good, sha256};
+use crate::support::{Folder, Says, good, sha256, words};
 
 fn manifest(folder: &Folder, names: &[&str]) {
     let cases: Vec<Value> = names
@@ -28,20 +28,16 @@ fn a_name_and_its_escape_are_two_names() {
             "a\u{a0}b",
         ],
     );
-    let run = folder
-        .tcverify("batch cases.json --brief --junit j.xml --markdown m.md")
-        .expect(0);
-    let texts = ["j.xml", "m.md"].map(|name| String::from_utf8(folder.read(name)).unwrap());
+    let run = folder.passes("batch cases.json --brief --junit j.xml --markdown m.md");
+    let texts = ["j.xml", "m.md"].map(|name| folder.text(name));
     for text in [&run.stdout, &texts[0]] {
-        for name in [
+        text.says_all([
             "q\\u{200b}",
             "q\\\\u{200b}",
             "q\\\\\\\\u{200b}",
             "\\u{5d0}\\u{5d1} 1",
             "a\\u{a0}b",
-        ] {
-            assert!(text.contains(name), "{name}: {text}");
-        }
+        ]);
         assert!(!text.contains(['\u{5d0}', '\u{a0}', '\u{200b}']), "{text}");
     }
     assert!(!texts[1].contains(['\u{5d0}', '\u{a0}', '\u{200b}']));
@@ -53,7 +49,7 @@ fn spaces_push_nothing_away() {
     let folder = good();
     let name = format!("ok{}x", " ".repeat(500));
     manifest(&folder, &[&name]);
-    let run = folder.tcverify("batch cases.json").expect(0);
+    let run = folder.passes("batch cases.json");
     assert!(!run.stdout.contains(&" ".repeat(60)), "{run:?}");
 }
 
@@ -63,21 +59,17 @@ fn an_index_that_is_a_link_is_not_followed() {
         let folder = good();
         manifest(&folder, &["one"]);
         folder.write("precious", "mine");
-        std::fs::create_dir(folder.path("pages")).unwrap();
+        folder.create("pages");
         std::os::unix::fs::symlink("../precious", folder.path(&format!("pages/{name}"))).unwrap();
-        let run = folder.tcverify("batch cases.json --html pages").expect(2);
+        let run = folder.fails("batch cases.json --html pages");
         assert!(
             run.stdout.contains("is a link") || run.stderr.contains("is a link"),
             "{run:?}"
         );
         assert_eq!(folder.read("precious"), b"mine");
-        std::fs::remove_file(folder.path(&format!("pages/{name}"))).unwrap();
-        folder
-            .tcverify("batch cases.json --html pages -q")
-            .expect(0);
-        folder
-            .tcverify("batch cases.json --html pages -q")
-            .expect(0);
+        folder.remove(&format!("pages/{name}"));
+        folder.passes("batch cases.json --html pages -q");
+        folder.passes("batch cases.json --html pages -q");
     }
 }
 
@@ -86,10 +78,8 @@ fn an_index_that_is_a_link_is_not_followed() {
 fn a_title_of_another_verdict_is_not_believed() {
     let folder = good();
     manifest(&folder, &["one"]);
-    folder
-        .tcverify("batch cases.json --resume s.json -q")
-        .expect(0);
-    let text = String::from_utf8(folder.read("s.json")).unwrap();
+    folder.passes("batch cases.json --resume s.json -q");
+    let text = folder.text("s.json");
     for title in [
         "",
         "I",
@@ -109,14 +99,8 @@ fn a_title_of_another_verdict_is_not_believed() {
             format!("{{\"schema\":{schema},\"tool\":{tool},\"sha256\":\"{digest}\",\"content\":{content}}}\n")
         });
         folder.write("s.json", lines.collect::<String>());
-        for form in [
-            "--brief",
-            "--verbose",
-            "--json -",
-            "--github",
-            "--junit -",
-            "--markdown -",
-        ] {
+        for form in words! {"--brief | --verbose | --json - | --github | --junit - | --markdown -"}
+        {
             let run = folder.tcverify(&format!("batch cases.json --resume s.json {form}"));
             assert!(
                 run.code.is_some_and(|code| code < 2),

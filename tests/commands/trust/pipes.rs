@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::{Folder, good};
+use crate::support::{Folder, claims, good};
 
 /// Every option that names a document of people, and every place that reads one.
 const LINES: [&str; 26] = [
@@ -44,15 +44,11 @@ fn pipe(folder: &Folder, name: &str) {
 #[test]
 fn no_named_pipe_is_waited_for() {
     let folder = good();
-    folder
-        .tcverify("shard plan -n 1 --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json")
-        .expect(0);
-    folder
-        .tcverify("check --arch a100 --dtype fp16 a.npy b.npy d.npy --json report.json -q")
-        .expect(0);
+    folder.passes("shard plan -n 1 --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json");
+    folder.passes("check --arch a100 --dtype fp16 a.npy b.npy d.npy --json report.json -q");
     pipe(&folder, "pipe");
     // A report whose request names one.
-    let report = String::from_utf8(folder.read("report.json")).unwrap();
+    let report = folder.text("report.json");
     let named = report.replacen("\"arch\": \"a100\"", "\"model\": \"pipe\"", 1);
     assert_ne!(named, report);
     folder.write("report.json", named);
@@ -84,7 +80,7 @@ fn no_named_pipe_is_waited_for() {
 #[test]
 fn a_pipe_that_was_handed_over_is_read() {
     let folder = good();
-    let hopper = folder.tcverify("archs a100 --json").expect(0).stdout;
+    let hopper = folder.stdout("archs a100 --json");
     folder.write("model.json", hopper);
     let script = "cat model.json | \"$0\" check --model /dev/stdin --dtype fp16 a.npy b.npy d.npy";
     let mut shell = folder.shell("sh");
@@ -107,14 +103,10 @@ fn a_key_that_others_may_read() {
     let public = "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=";
     folder.write("public.pem", pem("PUBLIC", public));
     let key = folder.write("key.pem", pem("PRIVATE", private));
-    folder
-        .tcverify("shard plan -n 1 --signer public.pem --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json")
-        .expect(0);
+    claims! {folder, "shard plan -n 1 --signer public.pem --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json | 0"}
     for (mode, warned) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
-        let run = folder
-            .tcverify("shard run plan.json 0 --sign key.pem -o part.json")
-            .expect(0);
+        let run = folder.passes("shard run plan.json 0 --sign key.pem -o part.json");
         let said = run
             .stderr
             .contains("warning: key.pem: other users can read this private key");

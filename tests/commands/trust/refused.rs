@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, good, sha256};
+use crate::support::{Folder, Says, claims, good, sha256, words};
 
 const PLAN: &str =
     "shard plan -n 2 --block-rows 1 --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json";
@@ -20,16 +20,12 @@ fn the_state_of_another_batch() {
     let folder = good();
     manifest(&folder, "one.json");
     manifest(&folder, "two.json");
-    folder.tcverify("batch one.json --resume s.json").expect(0);
+    folder.passes("batch one.json --resume s.json");
     let before = folder.read("s.json");
-    folder.tcverify("batch two.json --resume s.json").refuses(&[
-        "s.json",
-        "is the state of",
-        "one.json, not of",
-        "two.json",
-    ]);
+    claims! {folder, "batch two.json --resume s.json | refused | s.json | is the state of | one.json, not of
+    | two.json"}
     assert_eq!(folder.read("s.json"), before);
-    folder.tcverify("batch one.json --resume s.json").expect(0);
+    folder.passes("batch one.json --resume s.json");
 }
 
 #[test]
@@ -37,22 +33,18 @@ fn arrays_under_names_of_containers() {
     let folder = good();
     let replay = "replay --arch a100 --dtype fp16 a.npy b.npy -o";
     for name in ["x.safetensors", "x.npz", "x.NPZ"] {
-        folder
-            .tcverify(&format!("{replay} {name}"))
-            .refuses(&[name, "the output is a .npy file"]);
-        folder
-            .tcverify(&format!(
-                "generate generate:1:normal:2x2 --dtype fp16 --role a -o {name}"
-            ))
-            .refuses(&[name, ".npy"]);
+        claims! {folder, "
+            {replay} {name} | refused | {name} | the output is a .npy file
+            generate generate:1:normal:2x2 --dtype fp16 --role a -o {name} | refused | {name} | .npy
+        "}
     }
-    folder.tcverify(&format!("{replay} x.npy")).expect(0);
-    folder.tcverify(&format!("{replay} x")).expect(0);
+    folder.passes(&format!("{replay} x.npy"));
+    folder.passes(&format!("{replay} x"));
 }
 
 /// The document with another content, sealed as it was.
 fn resealed(folder: &Folder, name: &str, change: impl Fn(&mut Value)) {
-    let document: Value = serde_json::from_slice(&folder.read(name)).unwrap();
+    let document: Value = folder.document(name);
     let mut content = document["content"].clone();
     change(&mut content);
     let content = content.to_string();
@@ -69,14 +61,14 @@ fn resealed(folder: &Folder, name: &str, change: impl Fn(&mut Value)) {
 fn lists_for_objects() {
     let folder = good();
     manifest(&folder, "cases.json");
-    let read: Value = serde_json::from_slice(&folder.read("cases.json")).unwrap();
+    let read: Value = folder.document("cases.json");
     let list = json!([read["schema"], {}, read["cases"]]);
     folder.write("cases.json", list.to_string());
-    folder
-        .tcverify("batch cases.json")
-        .refuses(&["cases.json", "it is a list, and an object is expected"]);
-    folder.tcverify(PLAN).expect(0);
-    let document: Value = serde_json::from_slice(&folder.read("plan.json")).unwrap();
+    claims! {folder, "
+        batch cases.json | refused | cases.json | it is a list, and an object is expected
+        {PLAN} | 0
+    "}
+    let document: Value = folder.document("plan.json");
     folder.write(
         "list.json",
         json!([
@@ -87,11 +79,9 @@ fn lists_for_objects() {
         ])
         .to_string(),
     );
-    folder
-        .tcverify("shard run list.json 0 -o part.json")
-        .refuses(&["list.json", "an object is expected"]);
+    claims! {folder, "shard run list.json 0 -o part.json | refused | list.json | an object is expected"}
     for place in ["/shards/0", "/inputs/a"] {
-        folder.tcverify(PLAN).expect(0);
+        folder.passes(PLAN);
         resealed(&folder, "plan.json", |plan| {
             let value = plan.pointer_mut(place).unwrap();
             // In the order of the fields of the program.
@@ -109,9 +99,8 @@ fn lists_for_objects() {
                 ]),
             };
         });
-        folder
-            .tcverify("shard run plan.json 0 -o part.json")
-            .refuses(&["plan.json", "is a list where an object is expected"]);
+        claims! {folder, "shard run plan.json 0 -o part.json | refused | plan.json
+        | is a list where an object is expected"}
     }
 }
 
@@ -119,33 +108,24 @@ fn lists_for_objects() {
 #[test]
 fn links_that_lead_nowhere_in_a_folder_of_cases() {
     let folder = good();
-    std::fs::create_dir(folder.path("cases")).unwrap();
+    folder.create("cases");
     std::os::unix::fs::symlink("nowhere", folder.path("cases/one")).unwrap();
-    folder
-        .tcverify("batch cases")
-        .refuses(&["cases/one", "is a broken link"]);
+    claims! {folder, "batch cases | refused | cases/one | is a broken link"}
 }
 
 #[test]
 fn honest_parts_and_forged_ones() {
     let folder = good();
     // D is wrong in its second row.
-    let mut d = folder.read("d.npy");
-    let last = d.len() - 1;
-    d[last] ^= 1;
-    folder.write("d.npy", &d);
-    folder.tcverify(PLAN).expect(0);
+    folder.flip("d.npy", "d.npy", 1, 1);
+    folder.passes(PLAN);
     for part in 0..2 {
-        folder
-            .tcverify(&format!("shard run plan.json {part} -o part-{part}.json"))
-            .expect(0);
+        folder.passes(&format!("shard run plan.json {part} -o part-{part}.json"));
     }
     let merge = "shard merge plan.json part-0.json part-1.json";
-    folder.tcverify(merge).expect(1);
+    folder.differs(merge);
     let audit = "shard audit plan.json --parts 2 --seed 1 part-0.json part-1.json";
-    let run = folder.tcverify(audit).expect(0);
-    assert!(run.stdout.contains("2 of 2 parts, seed 1: 0, 1"), "{run:?}");
-    assert!(run.stdout.contains("missed with 0.0000 %"), "{run:?}");
+    claims! {folder, "{audit} | 0 | 2 of 2 parts, seed 1: 0, 1 | missed with 0.0000 %"}
     let [clean, wrong] = ["part-0.json", "part-1.json"].map(|name| folder.read(name));
     let content = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap()["content"].clone();
     let clean_found = content(&clean)["found"].clone();
@@ -160,10 +140,7 @@ fn honest_parts_and_forged_ones() {
             part["found"] = clean_found.clone();
             part["found"]["found"]["reach"]["equal"] = json!([]);
         },
-        &[
-            "part 1 contradicts the plan",
-            "its leaves are not those of D",
-        ],
+        &words! {"part 1 contradicts the plan | its leaves are not those of D"},
     );
     // Mismatches where leaves say that there are none.
     let plan = content(&folder.read("plan.json"));
@@ -178,12 +155,9 @@ fn honest_parts_and_forged_ones() {
         part["found"]["found"]["reach"]["equal"] = json!([]);
         part["leaves"] = json!([plan["leaves"][1]]);
     });
-    folder.tcverify(merge).expect(0);
-    let run = folder.tcverify(audit).expect(1);
-    assert!(
-        run.stderr.contains("differ from those supplied: 1"),
-        "{run:?}"
-    );
+    folder.passes(merge);
+    let run = folder.differs(audit);
+    run.stderr.says("differ from those supplied: 1");
     // The draw decides, and depends on the seed alone.
     let one = |seed: u64| {
         let line = format!("shard audit plan.json --parts 1 --seed {seed} part-0.json part-1.json");
@@ -226,7 +200,5 @@ fn honest_parts_and_forged_ones() {
     // And a plan without D's leaves.
     folder.write("part-1.json", &wrong);
     resealed(&folder, "plan.json", |plan| plan["leaves"] = json!([]));
-    folder
-        .tcverify(merge)
-        .refuses(&["plan.json", "does not have one leaf per block of D"]);
+    claims! {folder, "{merge} | refused | plan.json | does not have one leaf per block of D"}
 }

@@ -62,7 +62,7 @@ fn hostile() -> Folder {
     );
     let wrong = Npy::new("<f4", &[2, 2], floats(&[3.0, 3.0, 3.0, 4.0]));
     folder.save(&format!("w{}", named("npy")), &wrong);
-    let run = folder.tcverify("archs a100 --json").expect(0);
+    let run = folder.passes("archs a100 --json");
     let mut model: Value = run.json();
     spoil(&mut model);
     folder.write("model.json", model.to_string());
@@ -221,7 +221,7 @@ fn batches_and_their_forms() {
         .run(command.env("GITHUB_STEP_SUMMARY", &summary))
         .expect(2);
     let written = ["j.xml", "m.md", "r.json", "summary.md"];
-    let written = written.map(|name| String::from_utf8(folder.read(name)).unwrap());
+    let written = written.map(|name| folder.text(name));
     for text in [&run.stdout, &run.stderr]
         .into_iter()
         .chain(&written[..2])
@@ -273,11 +273,11 @@ fn folders_of_cases() {
     )
     .unwrap();
     // All else in there is no folder.
-    let run = folder.tcverify("batch . --github").expect(1);
+    let run = folder.differs("batch . --github");
     harmless(&run.stdout);
     one_line(&run.stdout);
     std::fs::write(case.join("case.json"), json!({EVIL: 1}).to_string()).unwrap();
-    let run = folder.tcverify("batch .").expect(2);
+    let run = folder.fails("batch .");
     harmless(&run.stderr);
     one_line(&run.stderr);
     assert!(Path::new(&case).is_dir());

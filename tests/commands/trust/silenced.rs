@@ -7,9 +7,9 @@ use crate::support::{Folder, good, sha256};
 /// Cases of the good product in `pushed/`; its D is what `d` says.
 fn pushed(d: &[u8], case: &Value) -> Folder {
     let folder = good();
-    std::fs::create_dir(folder.path("pushed")).unwrap();
+    folder.create("pushed");
     for name in ["a.npy", "b.npy"] {
-        std::fs::copy(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
+        folder.copy(name, &format!("pushed/{name}"));
     }
     folder.write("pushed/d.npy", d);
     let mut all =

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, sha256};
+use crate::support::{Folder, Says, holds, sha256};
 
 const PRODUCT: &str =
     "--block-rows 8 --arch h100 --dtype bf16 generate:1:normal:32x64 generate:2:normal:64x24 d.npy";
@@ -13,7 +13,7 @@ fn too_many_parts_name_the_option() {
     let folder = Folder::new();
     let run =
         "replay --arch h100 --dtype bf16 generate:1:normal:32x64 generate:2:normal:64x24 -o d.npy";
-    folder.tcverify(run).expect(0);
+    folder.passes(run);
     folder
         .tcverify(&format!("shard plan -n 99 {PRODUCT} -o plan.json"))
         .refuses(&["99 parts of 4 blocks", "cut D finer with --block-rows"]);
@@ -22,7 +22,7 @@ fn too_many_parts_name_the_option() {
 /// A plan of four parts for a D of zeros, and parts that say that it is right.
 fn forged() -> Folder {
     let folder = Folder::new();
-    let run = |line: &str| folder.tcverify(line).expect(0);
+    let run = |line: &str| folder.passes(line);
     run("replay --arch h100 --dtype bf16 generate:1:normal:32x64 generate:2:normal:64x24 -o d.npy");
     run(&format!("shard plan -n 4 {PRODUCT} -o honest.json"));
     run("shard run honest.json 0 -o clean.json");
@@ -32,14 +32,14 @@ fn forged() -> Folder {
     folder.write("d.npy", d);
     run(&format!("shard plan -n 4 {PRODUCT} -o plan.json"));
     let content = |name: &str| -> Value {
-        let document: Value = serde_json::from_slice(&folder.read(name)).unwrap();
+        let document: Value = folder.document(name);
         document["content"].clone()
     };
     let (plan, clean) = (content("plan.json"), content("clean.json"));
     let digest = sha256(folder.read("plan.json"));
     for part in 0..4usize {
         run(&format!("shard run plan.json {part} -o real.json"));
-        let document: Value = serde_json::from_slice(&folder.read("real.json")).unwrap();
+        let document: Value = folder.document("real.json");
         let mut lie = document["content"].clone();
         lie["plan"] = json!(digest);
         lie["found"] = clean["found"].clone();
@@ -62,10 +62,8 @@ fn a_forged_part_is_believed_at_most() {
     let folder = forged();
     let merge = |more: &str| folder.tcverify(&format!("shard merge plan.json {PARTS} {more}"));
     merge("-o merged.json").expect(0);
-    let report: Value = serde_json::from_slice(&folder.read("merged.json")).unwrap();
-    assert_eq!(report["verdict"], "identical_in_part");
-    assert_eq!(report["merged"]["parts"], 4);
-    assert_eq!(report["merged"]["trusted"], json!([0, 1, 2, 3]));
+    let report: Value = folder.document("merged.json");
+    holds! {report, "verdict = identical_in_part | merged.parts = 4 | merged.trusted = [0, 1, 2, 3]"}
     for form in [
         "",
         "--brief",
@@ -91,7 +89,7 @@ fn a_forged_part_is_believed_at_most() {
         assert!(!run.stdout.contains("IDENTICAL  all"), "{form}: {run:?}");
     }
     // No report says more than it does.
-    folder.tcverify("verify-report merged.json").expect(1);
+    folder.differs("verify-report merged.json");
     // Run again, it is found.
     merge("--audit 4 --seed 1")
         .expect(1)
@@ -103,7 +101,7 @@ fn a_forged_part_is_believed_at_most() {
 #[test]
 fn who_ran_all_parts_again_knows() {
     let folder = Folder::new();
-    let run = |line: &str| folder.tcverify(line).expect(0);
+    let run = |line: &str| folder.passes(line);
     run("replay --arch h100 --dtype bf16 generate:1:normal:32x64 generate:2:normal:64x24 -o d.npy");
     run(&format!("shard plan -n 4 {PRODUCT} -o plan.json"));
     for part in 0..4 {
@@ -115,29 +113,20 @@ fn who_ran_all_parts_again_knows() {
             "shard merge plan.json {PARTS} {more} --json merged.json -q"
         ));
         let confirmed = run("verify-report merged.json").stdout;
-        assert!(
-            confirmed.starts_with("CONFIRMED except merged:"),
-            "{confirmed}"
-        );
+        confirmed.begins("CONFIRMED except merged:");
         said
     };
     assert!(merge("").starts_with("IDENTICAL IN PART, 4 of 4 parts trusted  all 768 elements of D are reproduced, bit for bit, if"));
     let some = merge("--audit 2 --seed 7");
-    assert!(
-        some.starts_with("IDENTICAL IN PART, 2 of 4 parts trusted"),
-        "{some}"
-    );
-    assert!(some.contains("run again"), "{some}");
+    some.begins("IDENTICAL IN PART, 2 of 4 parts trusted");
+    some.says("run again");
     let all = merge("--audit 9 --seed 7");
-    assert!(all.starts_with("IDENTICAL  all 768 elements"), "{all}");
-    assert!(
-        all.contains("from 4 parts: 4 (0, 1, 2, 3) run again"),
-        "{all}"
-    );
+    all.begins("IDENTICAL  all 768 elements");
+    all.says("from 4 parts: 4 (0, 1, 2, 3) run again");
     // The claim that nothing was believed is no verdict of a report either.
-    let text = String::from_utf8(folder.read("merged.json")).unwrap();
+    let text = folder.text("merged.json");
     let mut report: Value = serde_json::from_str(&text).unwrap();
     report["merged"]["run_again"] = json!([0]);
     folder.write("merged.json", report.to_string());
-    folder.tcverify("verify-report merged.json").expect(1);
+    folder.differs("verify-report merged.json");
 }

@@ -4,47 +4,42 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::{HONEST, folder, read};
-use crate::support::Folder;
+use crate::support::{Folder, claims, listed};
 
 #[test]
 fn true_reports_are_confirmed() {
     let folder = folder();
-    for name in HONEST {
-        let run = folder.tcverify(&format!("verify-report {name}.json"));
-        assert!(run.expect(0).stdout.starts_with("CONFIRMED"), "{name}");
+    for name in listed(HONEST) {
+        assert!(
+            folder
+                .stdout(&format!("verify-report {name}.json"))
+                .starts_with("CONFIRMED"),
+            "{name}"
+        );
     }
     for name in ["same", "other"] {
-        let quiet = folder
-            .tcverify(&format!("verify-report {name}.json --quiet"))
-            .expect(0);
+        let quiet = folder.passes(&format!("verify-report {name}.json --quiet"));
         assert_eq!(quiet.stdout, "");
         // As other programs write JSON.
         let compact = serde_json::to_string(&read(&folder, name)).unwrap();
         folder.write("compact.json", compact);
-        folder.tcverify("verify-report compact.json").expect(0);
+        folder.passes("verify-report compact.json");
     }
     let elsewhere = Folder::new();
     let root = folder.path("");
-    folder
-        .tcverify("check --arch a100 --dtype fp16 a.npy b.npy d.npy --json relative.json -q")
-        .expect(0);
+    folder.passes("check --arch a100 --dtype fp16 a.npy b.npy d.npy --json relative.json -q");
     elsewhere.write("same.json", folder.read("relative.json"));
-    elsewhere
-        .tcverify("verify-report same.json")
-        .expect(2)
-        .mentions(&["a.npy"]);
-    elsewhere
-        .tcverify(&format!(
-            "verify-report same.json --root {}",
-            root.display()
-        ))
-        .expect(0);
+    claims! {elsewhere, "verify-report same.json | 2 | a.npy"}
+    elsewhere.passes(&format!(
+        "verify-report same.json --root {}",
+        root.display()
+    ));
 }
 
 #[test]
 fn what_is_no_report_has_no_answer() {
     let folder = folder();
-    let same = String::from_utf8(folder.read("same.json")).unwrap();
+    let same = folder.text("same.json");
     let twice = same.replacen("\"verdict\"", "\"verdict\": \"different\", \"verdict\"", 1);
     let inner = same.replacen("\"arch\"", "\"arch\": \"h100\", \"arch\"", 1);
     for (text, word) in [
@@ -57,26 +52,19 @@ fn what_is_no_report_has_no_answer() {
         (inner.as_str(), "twice"),
     ] {
         folder.write("no.json", text);
-        folder
-            .tcverify("verify-report no.json")
-            .refuses(&["no.json", word]);
+        claims! {folder, "verify-report no.json | refused | no.json | {word}"}
     }
     folder.write("no.json", [0xff, 0xfe]);
-    folder
-        .tcverify("verify-report no.json")
-        .refuses(&["no.json"]);
-    folder
-        .tcverify("verify-report absent.json")
-        .refuses(&["absent.json"]);
+    claims! {folder, "
+        verify-report no.json | refused | no.json
+        verify-report absent.json | refused | absent.json
+    "}
     // A file that was changed since is not what the report is of.
-    std::fs::copy(folder.path("other.npy"), folder.path("d.npy")).unwrap();
-    let run = folder.tcverify("verify-report same.json").expect(1);
-    assert!(run.stdout.contains("`inputs.d.file_sha256`"), "{run:#?}");
+    folder.copy("other.npy", "d.npy");
+    claims! {folder, "verify-report same.json | 1 | `inputs.d.file_sha256`"}
     // One that is gone is no difference.
-    std::fs::remove_file(folder.path("d.npy")).unwrap();
-    folder
-        .tcverify("verify-report same.json")
-        .refuses(&["d.npy"]);
+    folder.remove("d.npy");
+    claims! {folder, "verify-report same.json | refused | d.npy"}
 }
 
 /// Scripts without what they need have no answer; nothing looks like "different".

@@ -10,24 +10,13 @@ use serde_json::{Value, json};
 use tcverify::compose::verify;
 use tcverify::engines::resources;
 
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, rows};
 
 /// What they are called.
-const HONEST: [&str; 13] = [
-    "same",
-    "other",
-    "rows",
-    "drawn",
-    "wrong",
-    "lenient",
-    "tree",
-    "digest",
-    "scheduled",
-    "beacon",
-    "never",
-    "narrow",
-    "auto",
-];
+const HONEST: &str = "
+    same | other | rows | drawn | wrong | lenient | tree | digest | scheduled | beacon | never | narrow
+    | auto
+";
 
 /// Two Ds for the same operands, and reports on them.
 fn folder() -> Folder {
@@ -43,28 +32,22 @@ fn folder() -> Folder {
         run(&folder, command).expect(0);
     }
     let digest = "7".repeat(64);
-    for (name, words, code) in [
-        ("same", "d.npy", 0),
-        ("other", "other.npy", 1),
-        ("rows", "d.npy --rows 2..5", 0),
-        ("drawn", "d.npy --sample 50 --seed 3", 0),
-        ("wrong", "other.npy --sample 50 --seed 3", 1),
-        ("lenient", "other.npy --nan any --zero any", 1),
-        ("tree", "d.npy --tree --block-rows 4", 0),
-        ("digest", &format!("--d-digest {digest}"), 1),
-        (
-            "beacon",
-            "d.npy --sample 50 --seed-from c.json --beacon 8430af44",
-            0,
-        ),
-        ("never", "d.npy --set promote=never", 0),
-        ("narrow", "d.npy --set instruction_k=4", 1),
-        (
-            "scheduled",
-            "d.npy --schedule cutlass-splitk-parallel --split-k 2",
-            1,
-        ),
-    ] {
+    for [name, words, code] in rows! {"
+        same | d.npy | 0
+        other | other.npy | 1
+        rows | d.npy --rows 2..5 | 0
+        drawn | d.npy --sample 50 --seed 3 | 0
+        wrong | other.npy --sample 50 --seed 3 | 1
+        lenient | other.npy --nan any --zero any | 1
+        tree | d.npy --tree --block-rows 4 | 0
+        digest | --d-digest {digest} | 1
+        beacon | d.npy --sample 50 --seed-from c.json --beacon 8430af44 | 0
+        never | d.npy --set promote=never | 0
+        narrow | d.npy --set instruction_k=4 | 1
+        scheduled | d.npy --schedule cutlass-splitk-parallel --split-k 2 | 1
+    "}
+    {
+        let code = code.parse().unwrap();
         let words =
             format!("check --arch a100 --dtype fp16 a.npy b.npy {words} --json {name}.json -q");
         run(&folder, &words).expect(code);
@@ -87,7 +70,7 @@ fn absolute(folder: &Folder, word: &str) -> String {
 }
 
 fn read(folder: &Folder, name: &str) -> Value {
-    serde_json::from_slice(&folder.read(&format!("{name}.json"))).unwrap()
+    folder.document(&format!("{name}.json"))
 }
 
 /// Whether `verify-report` finds something wrong with a report, or that it is none.

@@ -1,10 +1,10 @@
 //! Reports on operations between products, honest and forged.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{each_change_is_refused, forge, is_refused, read, run};
 use crate::operations::copied;
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, claims, json_of, listed, read_rows};
 
 /// Reports on two results for the same arrays, and on attention, a flat array, a quantisation.
 fn folder() -> Folder {
@@ -18,9 +18,7 @@ fn folder() -> Folder {
     let numbers = (0..700u32).flat_map(|i| (0x3f80_0000 + 7 * i).to_le_bytes());
     folder.save("flat_x.npy", &Npy::new("<f4", &[700], numbers.collect()));
     let ex2 = "ex2_approx --variant ptx-ftz flat_x.npy";
-    folder
-        .tcverify(&format!("replay --op {ex2} -o flat.npy -q"))
-        .expect(0);
+    folder.passes(&format!("replay --op {ex2} -o flat.npy -q"));
     let digest = "7".repeat(64);
     for (name, words, code) in [
         ("same", format!("{norm} op_hf.npy"), 0),
@@ -63,151 +61,114 @@ fn folder() -> Folder {
     folder
 }
 
-const HONEST: [&str; 12] = [
-    "same",
-    "other",
-    "silent",
-    "rows",
-    "drawn",
-    "wrong",
-    "beacon",
-    "lenient",
-    "digest",
-    "attention",
-    "flat",
-    "scale",
-];
+const HONEST: &str = "
+    same | other | silent | rows | drawn | wrong | beacon | lenient | digest | attention | flat | scale
+";
 
 #[test]
 fn true_reports_on_operations_are_confirmed() {
     let folder = folder();
-    for name in HONEST {
+    for name in listed(HONEST) {
         assert!(!is_refused(&read(&folder, name)), "{name}");
     }
-    let run = folder.tcverify("verify-report attention.json").expect(0);
-    assert!(run.stdout.starts_with("CONFIRMED"), "{}", run.stdout);
+    claims! {folder, "verify-report attention.json | 0 | ^CONFIRMED"}
 }
 
 /// What is forged: in which report, where, and what stands there.
-fn forgeries() -> Vec<(&'static str, &'static str, Value)> {
-    let zeros = || json!("0".repeat(64));
+fn forgeries() -> String {
+    let zeros = json!("0".repeat(64));
     let cause = json!([{"kind": "variant", "sentence": "x", "mismatches": 1, "area": null, "command": null}]);
     let digest = json!({"judged_by": "digest", "expected_payload_sha256": "7".repeat(64)});
-    vec![
-        ("same", "/schema", json!("tcverify.report/2")),
-        ("same", "/tool/name", json!("other")),
-        ("same", "/note", json!("checked twice")),
-        ("same", "/rule/more", json!(1)),
-        ("same", "/verdict", json!("different")),
-        ("same", "/verdict", json!("identical_in_part")),
-        ("other", "/verdict", json!("identical")),
-        ("rows", "/verdict", json!("identical")),
-        ("drawn", "/verdict", json!("identical")),
-        ("digest", "/verdict", json!("identical")),
-        ("same", "/request", json!(null)),
-        ("same", "/request/eps", json!("1e-5")),
-        ("same", "/request/variant", json!("vllm")),
-        ("same", "/request/operation", json!("layer_norm")),
-        ("same", "/request/y", json!("op_fused.npy")),
-        ("same", "/request/rows", json!("0..1")),
-        ("same", "/request/nan", json!("any")),
-        ("same", "/request/output", json!("residual")),
-        ("drawn", "/request/sample", json!(3)),
-        ("drawn", "/request/seed", json!(4)),
-        ("rows", "/request/rows", json!("0..")),
-        (
-            "same",
-            "/command",
-            json!("tcverify check --op=rms_norm op_x.npy"),
-        ),
-        ("same", "/command", json!("curl example.org")),
-        // The rule.
-        ("same", "/rule/sha256", zeros()),
-        ("same", "/rule/arithmetic/mean", json!("divide")),
-        ("same", "/rule/variant", json!("vllm")),
-        ("same", "/rule/evidence", json!("captured")),
-        ("other", "/rule/evidence", json!("claimed")),
-        ("same", "/rule/title", json!("Other")),
-        ("same", "/rule/about", json!("rows of 3")),
-        ("same", "/rule/constants/0/evidence", json!("captured")),
-        (
-            "attention",
-            "/rule/multiplied_by/architecture",
-            json!("hopper"),
-        ),
-        ("attention", "/rule/multiplied_by/sha256", zeros()),
-        // Arrays.
-        ("same", "/inputs", json!({})),
-        ("same", "/inputs/x/path", json!("op_w.npy")),
-        ("same", "/inputs/weight/file_sha256", zeros()),
-        ("same", "/inputs/weight/payload_sha256", zeros()),
-        ("same", "/inputs/y/payload_sha256", zeros()),
-        ("same", "/inputs/x/shape", json!([400, 3])),
-        ("same", "/inputs/x/format", json!("fp16")),
-        ("beacon", "/commitment/file_sha256", zeros()),
-        ("beacon", "/commitment/path", json!("op_x.npy")),
-        ("beacon", "/commitment", json!(null)),
-        (
-            "same",
-            "/commitment",
-            json!({"path": "c.json", "file_sha256": "0".repeat(64)}),
-        ),
-        // What was reproduced.
-        ("same", "/reproduced/payload_sha256", zeros()),
-        ("same", "/reproduced/payload_sha256", json!("")),
-        ("same", "/reproduced/shape", json!([400, 3])),
-        ("same", "/reproduced/format", json!("fp16")),
-        ("same", "/reproduced/output", json!("residual")),
-        ("rows", "/reproduced/sample", json!(null)),
-        ("rows", "/reproduced/sample/rows", json!([0, 3])),
-        ("rows", "/reproduced/sample/population", json!(1200)),
-        ("rows", "/reproduced/sample/sha256", zeros()),
-        ("rows", "/reproduced/sample/caught_99_percent", json!(1)),
-        ("drawn", "/reproduced/sample/seed", json!(4)),
-        ("drawn", "/reproduced/sample/elements", json!(51)),
-        ("drawn", "/reproduced/sample/assumes", json!("nothing")),
-        (
-            "drawn",
-            "/reproduced/sample/missed/0/probability",
-            json!(0.0),
-        ),
-        (
-            "beacon",
-            "/reproduced/sample/seed_from/beacon",
-            json!("other"),
-        ),
-        // What it was compared with.
-        ("same", "/outcome", digest),
-        ("digest", "/outcome/expected_payload_sha256", zeros()),
-        ("digest", "/causes", cause.clone()),
-        ("same", "/outcome/nan", json!("any")),
-        ("same", "/outcome/comparison/accepted", json!(1)),
-        ("lenient", "/outcome/comparison/accepted", json!(1200)),
-        ("same", "/outcome/comparison/elements", json!(1199)),
-        ("rows", "/outcome/comparison/elements", json!(1200)),
-        ("same", "/outcome/comparison/rows", json!(4)),
-        ("same", "/causes", cause.clone()),
-        ("silent", "/causes", cause),
-        ("other", "/outcome/comparison/mismatches", json!(0)),
-        ("other", "/outcome/comparison/mismatches", json!(2)),
-        ("other", "/outcome/comparison/first", json!([])),
-        ("other", "/outcome/comparison/first/0/given", json!("0000")),
-        ("other", "/outcome/comparison/first/0/index", json!([9, 5])),
-        ("other", "/outcome/comparison/largest/ulp", json!(100_000)),
-        ("wrong", "/outcome/comparison/first/0/index", json!([0, 0])),
-        ("other", "/causes/0/mismatches", json!(100_000)),
-        (
-            "other",
-            "/reproduced/payload_sha256",
-            json!("the given D's"),
-        ),
-    ]
+    format!(
+        r#"
+        same | /schema | "tcverify.report/2"
+        same | /tool/name | "other"
+        same | /note | "checked twice"
+        same | /rule/more | 1
+        same | /verdict | "different"
+        same | /verdict | "identical_in_part"
+        other | /verdict | "identical"
+        rows | /verdict | "identical"
+        drawn | /verdict | "identical"
+        digest | /verdict | "identical"
+        same | /request | null
+        same | /request/eps | "1e-5"
+        same | /request/variant | "vllm"
+        same | /request/operation | "layer_norm"
+        same | /request/y | "op_fused.npy"
+        same | /request/rows | "0..1"
+        same | /request/nan | "any"
+        same | /request/output | "residual"
+        drawn | /request/sample | 3
+        drawn | /request/seed | 4
+        rows | /request/rows | "0.."
+        same | /command | "tcverify check --op=rms_norm op_x.npy"
+        same | /command | "curl example.org"
+        same | /rule/sha256 | {zeros}
+        same | /rule/arithmetic/mean | "divide"
+        same | /rule/variant | "vllm"
+        same | /rule/evidence | "captured"
+        other | /rule/evidence | "claimed"
+        same | /rule/title | "Other"
+        same | /rule/about | "rows of 3"
+        same | /rule/constants/0/evidence | "captured"
+        attention | /rule/multiplied_by/architecture | "hopper"
+        attention | /rule/multiplied_by/sha256 | {zeros}
+        same | /inputs | {{}}
+        same | /inputs/x/path | "op_w.npy"
+        same | /inputs/weight/file_sha256 | {zeros}
+        same | /inputs/weight/payload_sha256 | {zeros}
+        same | /inputs/y/payload_sha256 | {zeros}
+        same | /inputs/x/shape | [400, 3]
+        same | /inputs/x/format | "fp16"
+        beacon | /commitment/file_sha256 | {zeros}
+        beacon | /commitment/path | "op_x.npy"
+        beacon | /commitment | null
+        same | /commitment | {{"path": "c.json", "file_sha256": {zeros}}}
+        same | /reproduced/payload_sha256 | {zeros}
+        same | /reproduced/payload_sha256 | ""
+        same | /reproduced/shape | [400, 3]
+        same | /reproduced/format | "fp16"
+        same | /reproduced/output | "residual"
+        rows | /reproduced/sample | null
+        rows | /reproduced/sample/rows | [0, 3]
+        rows | /reproduced/sample/population | 1200
+        rows | /reproduced/sample/sha256 | {zeros}
+        rows | /reproduced/sample/caught_99_percent | 1
+        drawn | /reproduced/sample/seed | 4
+        drawn | /reproduced/sample/elements | 51
+        drawn | /reproduced/sample/assumes | "nothing"
+        drawn | /reproduced/sample/missed/0/probability | 0.0
+        beacon | /reproduced/sample/seed_from/beacon | "other"
+        same | /outcome | {digest}
+        digest | /outcome/expected_payload_sha256 | {zeros}
+        digest | /causes | {cause}
+        same | /outcome/nan | "any"
+        same | /outcome/comparison/accepted | 1
+        lenient | /outcome/comparison/accepted | 1200
+        same | /outcome/comparison/elements | 1199
+        rows | /outcome/comparison/elements | 1200
+        same | /outcome/comparison/rows | 4
+        same | /causes | {cause}
+        silent | /causes | {cause}
+        other | /outcome/comparison/mismatches | 0
+        other | /outcome/comparison/mismatches | 2
+        other | /outcome/comparison/first | []
+        other | /outcome/comparison/first/0/given | "0000"
+        other | /outcome/comparison/first/0/index | [9, 5]
+        other | /outcome/comparison/largest/ulp | 100000
+        wrong | /outcome/comparison/first/0/index | [0, 0]
+        other | /causes/0/mismatches | 100000
+        other | /reproduced/payload_sha256 | "the given D's"
+    "#
+    )
 }
 
 #[test]
 fn each_forgery_on_an_operation_is_refused() {
     let folder = folder();
-    for (name, at, value) in forgeries() {
+    for [name, at, value] in read_rows(&forgeries()) {
+        let value = json_of(value);
         let was = read(&folder, name);
         let forged = forge(was.clone(), at, value.clone());
         assert_ne!(forged, was, "{name} {at}: nothing is forged");
