@@ -14,12 +14,12 @@ use tcverify::compose::verify;
 use tcverify::engines::resources;
 use tcverify::envelope;
 use tcverify::forms;
+use tcverify::forms::{Layout, View};
 use tcverify::io::tree::Hash;
 use tcverify::libraries::{self, KernelTable};
 use tcverify::num::Format;
 use tcverify::probe::Suite;
 use tcverify::probe::folder::Manifest;
-use tcverify::report::{Layout, View};
 use tcverify::shard::{PART, PLAN, Part, Plan, merge};
 use tcverify::tensor::Tensor;
 
@@ -141,7 +141,7 @@ pub fn report(data: &[u8]) {
             let read = verify::parse(&again).expect("what was written is read");
             assert_eq!(serde_json::to_string(&read).expect("plain data"), again);
             if report.contradictions().is_empty() {
-                let view = report.view();
+                let view = View::of(&report);
                 assert!(!view.plain_text(Layout::default()).is_empty());
                 type Form = fn(&View, &mut dyn Write) -> io::Result<()>;
                 let forms: [Form; 5] = [

@@ -6,7 +6,8 @@ use tcverify::batch::report::Batch;
 use tcverify::check::{Attention, Check, Subject};
 use tcverify::compose::{Examined, verify};
 use tcverify::forms;
-use tcverify::report::{Layout, Outcome, Pictured, Report, View, write_json};
+use tcverify::forms::{Layout, Pictured, View};
+use tcverify::report::{Outcome, Report, write_json};
 
 use crate::error;
 use crate::request::{Arrays, Request};
@@ -40,7 +41,7 @@ pub fn written(
 impl Judged {
     /// What every form shows.
     fn view(&self) -> View {
-        self.report.view().pictured(&self.with)
+        View::of(&self.report).pictured(&self.with)
     }
 }
 
