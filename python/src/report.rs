@@ -128,7 +128,7 @@ pub fn read_report(py: Python<'_>, json: &str) -> PyResult<Judged> {
         let asked: Result<Check, _> = serde_json::from_value(request.clone());
         asked.map_err(|error| fail(format!("is not a report: its request: {error}")))?;
     }
-    if let Some(wrong) = report.contradictions().first() {
+    if let Some(wrong) = verify::contradictions(&report).first() {
         return Err(fail(format!("is not a report: {wrong}")));
     }
     Ok(Judged {

@@ -4,7 +4,6 @@
 //! batch, and no form but its JSON.
 
 mod classes;
-mod consistency;
 mod diff;
 mod document;
 pub mod map;
@@ -16,7 +15,6 @@ mod rects;
 mod rule;
 pub mod sample;
 mod scheduled;
-mod stored;
 mod terms;
 
 pub use classes::{Classes, Kind};
@@ -36,4 +34,3 @@ pub use rule::{Chosen, Constant, Model, MultipliedBy, Product, ProductRule, Rule
 pub use scheduled::{
     Factor, Factors, KernelDescription, KernelSetting, Scheduled, ScheduledConstant,
 };
-pub use stored::{Store, Stored};

@@ -9,6 +9,7 @@ mod html;
 mod junit;
 mod markdown;
 mod notebook;
+mod stored;
 mod text;
 pub mod view;
 
@@ -17,5 +18,6 @@ pub use html::{html, page};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use notebook::notebook;
+pub use stored::{Store, Stored};
 pub use text::{Layout, wrapped};
 pub use view::{PageOf, Pictured, View, capital, grouped, in_brackets, of};

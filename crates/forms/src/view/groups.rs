@@ -4,7 +4,8 @@ use std::io;
 
 use super::phrase::counted;
 use super::{Case, Tone, View};
-use tcverify_report::{Report, Stored, Verdict};
+use crate::Stored;
+use tcverify_report::{Report, Verdict};
 
 /// Cases that went wrong in the same way.
 pub struct Group<'a> {

@@ -7,8 +7,9 @@ mod report;
 mod rule;
 pub mod sentences;
 
+use crate::Stored;
 use tcverify_num::Format;
-use tcverify_report::{Mismatch, MismatchMap, Stored};
+use tcverify_report::{Mismatch, MismatchMap};
 
 pub use differences::described_period;
 pub use groups::Group;

@@ -9,8 +9,8 @@ use super::{AdmissionPolicy, BatchError, Case, Pages};
 use crate::batch::report::{Batch, BatchCase};
 use crate::check::{Attention, CheckError, Progress, Resources, Source};
 use crate::deadline::{Deadline, interruptible};
-use crate::forms::View;
-use crate::report::{Rule, Store};
+use crate::forms::{Store, View};
+use crate::report::Rule;
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
 /// their time is spent on files, which a single case cannot share out.

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize, Serializer, ser};
 use serde_json::value::RawValue;
 
 use crate::emu::Evidence;
-use crate::forms::View;
 use crate::forms::view::evidence_in_words;
+use crate::forms::{Store, Stored, View};
 use crate::io::from_hex;
-use crate::report::{Report, Store, Stored, Verdict, write_json};
+use crate::report::{Report, Verdict, write_json};
 
 /// From the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
