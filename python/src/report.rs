@@ -5,8 +5,7 @@ use pyo3::prelude::*;
 use tcverify::batch::report::Batch;
 use tcverify::check::{Attention, Check, Subject};
 use tcverify::compose::{Examined, verify};
-use tcverify::forms;
-use tcverify::forms::{Layout, Pictured, View};
+use tcverify::forms::{self, Layout, Pictured, View};
 use tcverify::report::{Outcome, Report, write_json};
 
 use crate::error;

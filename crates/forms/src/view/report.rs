@@ -6,8 +6,8 @@ use super::rule::{
     variant_line, variant_section,
 };
 use super::sentences::{
-    all, bare, card, integers, low_bits, nonfinite, nothing_finite, proves, qualified, sampled,
-    sentence,
+    all, bare, called, card, integers, low_bits, nonfinite, nothing_finite, proves, qualified,
+    sampled, sentence,
 };
 use super::{Digest, Fact, Section, Trace, Tried, View, differences};
 use tcverify_common::role::Role;
@@ -159,15 +159,6 @@ fn unexplained(report: &Report) -> Option<u64> {
     let all = report.comparison()?.mismatches;
     let explained = report.causes.iter().map(|cause| cause.mismatches).sum();
     (!report.causes.is_empty()).then(|| all.saturating_sub(explained))
-}
-
-/// What sentences call the result.
-pub(super) fn called(report: &Report) -> &str {
-    match report.reproduced.output.as_deref() {
-        None => "D",
-        Some("y") => "the result",
-        Some(other) => other,
-    }
 }
 
 /// How it was merged, if its verdict rests on trusted parts.

@@ -1,7 +1,6 @@
 //! Sentences about a result, its arrays and what its verdict proves.
 
 use super::phrase::{counted, grouped, of, percent, share};
-use super::report::called;
 use super::{Card, Digest, Fact};
 use tcverify_emu::shape_text;
 use tcverify_num::Format;
@@ -10,6 +9,15 @@ use tcverify_report::{Comparison, Input, Missed, NonFinite, Report, Sampled, Ver
 /// How many elements an array of this shape has.
 pub fn all(shape: &[usize]) -> u64 {
     shape.iter().map(|&n| n as u64).product()
+}
+
+/// What sentences call the result.
+pub(super) fn called(report: &Report) -> &str {
+    match report.reproduced.output.as_deref() {
+        None => "D",
+        Some("y") => "the result",
+        Some(other) => other,
+    }
 }
 
 /// How much of a result the verdict covers, and what it accepts; follows the verdict.

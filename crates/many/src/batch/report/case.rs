@@ -167,7 +167,7 @@ impl BatchCase {
     /// # Errors
     /// None: a report can be written to memory.
     pub fn judged(name: &str, report: &Report, next: Vec<String>) -> io::Result<BatchCase> {
-        let view = View::of(&report).then(next);
+        let view = View::of(report).then(next);
         let rule = &view.about[0];
         let model = match report.rule.evidence() {
             Evidence::Claimed => format!("{rule} ({})", evidence_in_words(&report.rule)),
