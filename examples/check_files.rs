@@ -5,6 +5,7 @@ use ndarray::Array2;
 use ndarray_npy::write_npy;
 use tcverify::check::{Check, Source, Verb, command_line, shell_line};
 use tcverify::engines::resources;
+use tcverify::forms::{Layout, View};
 use tcverify::num::Format;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files = ["a.npy", "b.npy", "d.npy"].map(|name| Source::from(path(name).as_path()));
     let check = Check::new("a100", Format::Tf32, files);
     let report = check.prepare(&resources())?.run(&())?;
-    println!("{}", report.text());
+    println!("{}", View::of(&report).plain_text(Layout::default()));
     println!("{}", shell_line(command_line(Verb::Check, &check)));
     println!("{}", serde_json::to_string_pretty(&check)?);
     Ok(())

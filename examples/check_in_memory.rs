@@ -6,6 +6,7 @@ use half::f16;
 use ndarray::Array2;
 use tcverify::check::{Check, Prepared, Tensors};
 use tcverify::engines::resources;
+use tcverify::forms::{Layout, View};
 use tcverify::num::Format;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,6 +23,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Tensors::of(a.into(), b.into(), d.into()),
     )?;
     let report = prepared.run(&())?;
-    println!("{}", report.text());
+    println!("{}", View::of(&report).plain_text(Layout::default()));
     Ok(())
 }

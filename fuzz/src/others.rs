@@ -13,13 +13,12 @@ use tcverify::check::{Check, Prepared, Tensors};
 use tcverify::compose::verify;
 use tcverify::engines::resources;
 use tcverify::envelope;
-use tcverify::forms;
+use tcverify::forms::{self, Layout, View};
 use tcverify::io::tree::Hash;
 use tcverify::libraries::{self, KernelTable};
 use tcverify::num::Format;
 use tcverify::probe::Suite;
 use tcverify::probe::folder::Manifest;
-use tcverify::report::{Layout, View};
 use tcverify::shard::{PART, PLAN, Part, Plan, merge};
 use tcverify::tensor::Tensor;
 
@@ -100,7 +99,7 @@ pub fn part(data: &[u8]) {
         Ok(report) => {
             // Seven elements of this D are wrong: whoever replayed none can say otherwise, but no figures that
             // contradict each other.
-            assert_eq!(report.contradictions(), [""; 0]);
+            assert_eq!(verify::contradictions(&report), [""; 0]);
             let text = serde_json::to_string(&report).expect("plain data");
             verify::parse(&text).expect("what was written is read");
         }
@@ -140,8 +139,8 @@ pub fn report(data: &[u8]) {
             let again = serde_json::to_string(&report).expect("plain data");
             let read = verify::parse(&again).expect("what was written is read");
             assert_eq!(serde_json::to_string(&read).expect("plain data"), again);
-            if report.contradictions().is_empty() {
-                let view = report.view();
+            if verify::contradictions(&report).is_empty() {
+                let view = View::of(&report);
                 assert!(!view.plain_text(Layout::default()).is_empty());
                 type Form = fn(&View, &mut dyn Write) -> io::Result<()>;
                 let forms: [Form; 5] = [

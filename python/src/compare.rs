@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use tcverify::compare::{Compare, Held, Hints};
 use tcverify::forms;
+use tcverify::forms::Layout;
 use tcverify::identify::{IdentifyError, Limits};
-use tcverify::report::Layout;
 
 use crate::error;
 use crate::report::written;

@@ -7,13 +7,14 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use tcverify::batch::{AdmissionPolicy, BatchError, Pages, State, protect, read, run};
 use tcverify::check::{Attention, CheckError, Subject};
+use tcverify::compose::Planned;
 use tcverify::engines::resources_of;
 use tcverify::explain::{Wish, write};
-use tcverify::forms;
+use tcverify::forms::{self, Layout};
 use tcverify::io::{Files, Outputs, Privacy, Source, payload_sha256};
 use tcverify::memory::Limits;
 use tcverify::num::Format;
-use tcverify::report::{Layout, write_json};
+use tcverify::report::write_json;
 use tcverify::tensor::Tensor;
 
 use crate::array::Array;
@@ -71,7 +72,7 @@ pub fn replay<'py>(
 #[pyfunction]
 pub fn plan(py: Python<'_>, fields: &str, arrays: Arrays) -> PyResult<(String, String, String)> {
     let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
-    let rule = attended(py, None, move |_| Ok(request.prepare()?.planned()))?;
+    let rule = attended(py, None, move |_| Ok(Planned::of(&request.prepare()?)))?;
     let rule = rule.map_err(|error: CheckError| error::check(py, &error))?;
     let view = rule.view();
     Ok((

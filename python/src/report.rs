@@ -5,10 +5,10 @@ use pyo3::prelude::*;
 use tcverify::batch::report::Batch;
 use tcverify::check::{Attention, Check, Subject};
 use tcverify::compose::{Examined, verify};
-use tcverify::forms;
+use tcverify::forms::{self, Layout, Pictured, View};
 use tcverify::identify::IdentifyError;
 use tcverify::identify::auto::{self, Auto};
-use tcverify::report::{Layout, Outcome, Pictured, Report, Rule, View, write_json};
+use tcverify::report::{Outcome, Report, Rule, write_json};
 use tcverify::role::Role;
 
 use crate::error;
@@ -43,7 +43,7 @@ pub fn written(
 impl Judged {
     /// What every form shows.
     fn view(&self) -> View {
-        self.report.view().pictured(&self.with)
+        View::of(&self.report).pictured(&self.with)
     }
 }
 
@@ -143,7 +143,7 @@ pub fn read_report(py: Python<'_>, json: &str) -> PyResult<Judged> {
         let asked: Result<Check, _> = serde_json::from_value(request.clone());
         asked.map_err(|error| fail(format!("is not a report: its request: {error}")))?;
     }
-    if let Some(wrong) = report.contradictions().first() {
+    if let Some(wrong) = verify::contradictions(&report).first() {
         return Err(fail(format!("is not a report: {wrong}")));
     }
     Ok(Judged {

@@ -3,9 +3,9 @@
 use pyo3::prelude::*;
 use tcverify::check::{CheckError, EngineChoice, Operands, RequestFields, Source};
 use tcverify::forms;
+use tcverify::forms::Layout;
 use tcverify::identify::document::FITS_SHOWN;
 use tcverify::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
-use tcverify::report::Layout;
 use tcverify::role::Role;
 
 use crate::error;

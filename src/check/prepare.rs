@@ -16,7 +16,7 @@ use crate::emu::{Choice, Engine, Engines, FastEngine, Problem, Replay};
 use crate::io;
 use crate::num::Format;
 use crate::random::SplitMix64;
-use crate::report::{Conversion, Planned, Product, Rule, Scheduled, Tool};
+use crate::report::{Conversion, Product, Scheduled};
 use crate::role::Role;
 use crate::tensor::Tensor;
 use crate::words::Word as _;
@@ -300,23 +300,5 @@ impl Prepared {
             to: self.format,
             rounding,
         })
-    }
-
-    /// By which rule it would be judged; nothing is computed.
-    pub fn planned(&self) -> Planned {
-        let rule = self.product_rule();
-        let model = rule.model.evidence;
-        let schedule = rule.schedule.as_ref().map(|schedule| schedule.evidence);
-        Planned {
-            tool: Tool::default(),
-            evidence: schedule.map_or(model, |other| other.min(model)),
-            shape: self.problem().d_shape(),
-            format: self.format,
-            with_c: self.arrays.get(Role::C).is_some(),
-            terms: Rule::Product(Box::new(rule.clone()))
-                .terms(self.arrays.by_role().keys(), self.format),
-            conversion: self.conversion(),
-            rule,
-        }
     }
 }

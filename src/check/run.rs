@@ -31,7 +31,7 @@ impl Prepared {
     }
 
     /// The rule as a report has it.
-    pub(super) fn product_rule(&self) -> ProductRule {
+    pub fn product_rule(&self) -> ProductRule {
         ProductRule {
             model: Model::of(&self.choice(), self.model.file()),
             chosen: None,

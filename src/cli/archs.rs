@@ -8,8 +8,8 @@ use clap::Args;
 use super::show;
 use crate::emu::model::pairs;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Evidence, NotModelled, Rule};
+use crate::forms::wrapped;
 use crate::num::Format;
-use crate::report::wrapped;
 
 /// List architectures, or show the rules, constants, sources and evidence of one
 #[derive(Args)]

@@ -8,9 +8,9 @@ use clap::Args;
 use super::values::{sha256, word};
 use super::{refuted, show};
 use crate::attest::{AttestError, Attestation, Envelope, Kind, Predicate, TestVerdict, bundle};
+use crate::forms::in_brackets;
 use crate::io::tree::Hash;
 use crate::io::{MAX_LOG, MappedFile, Outputs, escaped_path, printable, read_text};
-use crate::report::in_brackets;
 use crate::sign::PublicKey;
 use crate::words::{Word, words};
 

@@ -20,9 +20,9 @@ use crate::check::{Check, Source, Tf32Input};
 use crate::commit::Commitment;
 use crate::compose::{Request, read_commitment};
 use crate::engines;
+use crate::forms::grouped;
 use crate::io::tree::Hash;
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
-use crate::report::grouped;
 use crate::role::Role;
 use crate::tlog::Published;
 

@@ -9,6 +9,7 @@ use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, refuted};
 use crate::check::{Attention, CheckError};
 use crate::compose::Request;
+use crate::forms::View;
 use crate::identify::auto::{self, Auto};
 use crate::io::Outputs;
 use crate::report::Rule;
@@ -135,7 +136,7 @@ impl<A: RequestArgs> Check<A> {
             rule.chosen = chosen;
         }
         let report = &judged.report;
-        let mut view = report.view().then(prepared.next_commands(report));
+        let mut view = View::of(report).then(prepared.next_commands(report));
         if reports.html.is_some() {
             view = view.pictured(&in_options_of(
                 &request,

@@ -10,11 +10,11 @@ use super::probe::default_accumulator;
 use super::show;
 use super::values::{accumulator_format, operand_format};
 use crate::emu::{Catalogue, Evidence};
+use crate::forms::view::grouped;
 use crate::io::escaped_path;
 use crate::num::Format;
 use crate::probe::features::{Feature, FeatureTable, features};
 use crate::probe::{Suite, folder, replay};
-use crate::report::view::grouped;
 
 /// Table the numerical features that papers measure, of models or of a machine's answers
 ///

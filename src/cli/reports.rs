@@ -14,9 +14,10 @@ use super::show::{self, is_stdout};
 use super::values::{time, word};
 use crate::attest::{Claims, Envelope, Kind, PAYLOAD_TYPE};
 use crate::forms;
+use crate::forms::{Layout, View};
 use crate::io::tree::Hash;
 use crate::io::{Output, Outputs};
-use crate::report::{Layout, Report, View, write_json};
+use crate::report::{Report, write_json};
 use crate::sign::Signer;
 use crate::tlog::rfc3339;
 

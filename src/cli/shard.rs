@@ -11,6 +11,7 @@ use super::reports::ReportArgs;
 use super::{Ending, refuted, show};
 use crate::check::Check;
 use crate::compose::Examined;
+use crate::forms::View;
 use crate::io::Outputs;
 use crate::shard::{Part, Plan, ShardError, merge};
 use crate::sign::{PublicKey, Signer};
@@ -276,7 +277,7 @@ impl Merge {
         }
         let prepared = plan.prepare_merge(&parts, &resources)?;
         let report = merge(&plan, &prepared, parts, &run_again)?;
-        let mut view = report.view().then(prepared.next_commands(&report));
+        let mut view = View::of(&report).then(prepared.next_commands(&report));
         // Without causes the page reads no operands.
         if reports.html.is_some() && plan.check.causes {
             view = view.pictured(&in_options(prepared.page(&report, None))?);

@@ -11,9 +11,9 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::plain::Plain;
+use crate::forms::{Layout, View};
 use crate::io::console::Console;
 use crate::io::{escaped, escaped_lines, escaped_path, without_commands};
-use crate::report::{Layout, View};
 use crate::words::{Word, words};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();

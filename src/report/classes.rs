@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 8] = [
         Kind::ZeroSign,
         Kind::NanPayload,
         Kind::NanAgainstNumber,
@@ -82,7 +82,7 @@ impl Classes {
         *self.counter(kind) += 1;
     }
 
-    pub(super) fn of(mut self, kind: Kind) -> u64 {
+    pub fn of(mut self, kind: Kind) -> u64 {
         *self.counter(kind)
     }
 

@@ -1,11 +1,9 @@
-//! The findings of a check: what differs ([`Comparator`], [`Comparison`]), the report around it ([`Report`]), the
-//! [`view`] that every form renders, and its text.
+//! The findings of a check: what differs ([`Comparator`], [`Comparison`]), and the report around it ([`Report`]).
 //!
 //! A report says no more than was compared, and everything that its verdict depends on. It knows no search, no
-//! batch, and no page: those make views of their own, or write this one.
+//! batch, and no form but its JSON.
 
 mod classes;
-mod consistency;
 mod diff;
 mod document;
 pub mod map;
@@ -17,10 +15,7 @@ mod rects;
 mod rule;
 pub mod sample;
 mod scheduled;
-mod stored;
 mod terms;
-mod text;
-pub mod view;
 
 pub use classes::{Classes, Kind};
 pub use diff::{Bucket, Comparator, Comparison, Conclusion, Largest, Mismatch, Tolerance};
@@ -39,7 +34,3 @@ pub use rule::{Chosen, Constant, Model, MultipliedBy, Product, ProductRule, Rule
 pub use scheduled::{
     Factor, Factors, KernelDescription, KernelSetting, Scheduled, ScheduledConstant,
 };
-pub use stored::{Store, Stored};
-pub use terms::in_brackets;
-pub use text::{Layout, wrapped};
-pub use view::{PageOf, Pictured, Planned, View, capital, grouped, of};

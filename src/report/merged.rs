@@ -127,10 +127,6 @@ mod tests {
         assert!(merged.is_sound());
         assert_eq!(merged.trusted, [2, 4]);
         assert_eq!(merged.signed[0].parts, [1, 3]);
-        assert_eq!(
-            merged.sentence(),
-            format!("from 5 parts: 2 (0, 1) run again, 2 (1, 3) signed by {KEY}, 2 (2, 4) trusted")
-        );
         for wrong in [
             Merged {
                 trusted: vec![2],

@@ -169,6 +169,14 @@ impl<'de> Deserialize<'de> for Rule {
 }
 
 impl Rule {
+    /// The two names that a report of tests has.
+    pub fn names(&self) -> [&str; 2] {
+        match self {
+            Rule::Product(rule) => [&rule.model.architecture, &rule.model.instruction],
+            Rule::Operation(rule) => [&rule.operation, &rule.variant],
+        }
+    }
+
     /// Model and schedule, if a product was judged.
     pub fn product(&self) -> Option<&ProductRule> {
         match self {

@@ -1,9 +1,16 @@
 //! What a result is made of beside its operands as they are, and how it is stored: said with every verdict, because
 //! whoever chose it may have chosen the result.
 
-use super::{Factors, Product, ProductRule, Rule, VariantRule};
+use super::{Factors, Product, ProductRule, Report, Rule, VariantRule};
 use tcverify_common::role::Role;
 use tcverify_num::Format;
+
+impl Report {
+    /// What the result is made of beside its operands, and how it is stored.
+    pub fn terms(&self) -> Vec<String> {
+        self.rule.terms(self.inputs.keys(), self.reproduced.format)
+    }
+}
 
 impl Rule {
     /// `plus C`, `B transposed`, `D bf16` ...: a phrase each. `roles` are the arrays that are there.
@@ -85,15 +92,5 @@ fn with(role: Role) -> String {
     match role {
         Role::C => "plus C".to_owned(),
         other => format!("with {}", other.called()),
-    }
-}
-
-/// A sentence about such a result, with its terms in the brackets that it ends with.
-pub fn in_brackets(sentence: &str, terms: &[String]) -> String {
-    let terms = terms.join(", ");
-    match sentence.strip_suffix(')') {
-        _ if terms.is_empty() => sentence.to_owned(),
-        Some(open) => format!("{open}; {terms})"),
-        None => format!("{sentence} ({terms})"),
     }
 }

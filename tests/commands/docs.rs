@@ -151,16 +151,14 @@ fn the_example_of_requests_compiles() {
     fn example() -> Result<(), Box<dyn std::error::Error>> {
         use tcverify::check::Check;
         use tcverify::engines::resources;
+        use tcverify::forms::{Layout, View};
         use tcverify::num::Format;
-        use tcverify::report::Layout;
 
         let files = ["a.npy".into(), "b.npy".into(), "d.npy".into()];
         let mut check = Check::new("h100", Format::Bf16, files);
         check.operands.transpose_b = true;
         let report = check.prepare(&resources())?.run(&())?;
-        report
-            .view()
-            .text(Layout::default(), &mut std::io::stdout())?;
+        View::of(&report).text(Layout::default(), &mut std::io::stdout())?;
         Ok(())
     }
     let page = read("docs/request.md");

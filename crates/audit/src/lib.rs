@@ -22,6 +22,7 @@ use tcverify_check as check;
 use tcverify_common::{role, words};
 use tcverify_compose as compose;
 use tcverify_emu as emu;
+use tcverify_forms as forms;
 use tcverify_io as io;
 use tcverify_num as num;
 use tcverify_operation as operation;

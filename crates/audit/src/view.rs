@@ -4,9 +4,13 @@ use serde_json::Value;
 
 use super::AuditReport;
 use crate::emu::{Evidence, shape_text};
-use crate::report::view::phrase::percent;
-use crate::report::view::{Digest, Fact, Section, View, evidence_fact, grouped, odds, of, proves};
-use crate::report::{Rule, Verdict, in_brackets};
+use crate::forms::in_brackets;
+use crate::forms::view::phrase::percent;
+use crate::forms::view::{
+    Digest, Fact, Section, View, evidence_fact, evidence_in_words, grouped, odds, of, product_line,
+    proves,
+};
+use crate::report::{Rule, Verdict};
 use crate::role::Role;
 
 impl AuditReport {
@@ -37,13 +41,17 @@ impl AuditReport {
         let (by, of_what, product) = match &self.rule {
             Rule::Product(rule) => {
                 let with_c = self.inputs.contains_key(&Role::C);
-                ("model", "product", rule.product.line(with_c, &terms))
+                (
+                    "model",
+                    "product",
+                    product_line(&rule.product, with_c, &terms),
+                )
             }
             Rule::Operation(rule) => ("rule", "result", rule.about.clone()),
         };
         let mut facts = vec![
             Fact::new(by, &model),
-            evidence_fact(evidence, self.rule.evidence_in_words()),
+            evidence_fact(evidence, evidence_in_words(&self.rule)),
         ];
         let schedule = self.rule.product();
         let schedule = schedule.and_then(|rule| rule.schedule.as_ref());

@@ -19,6 +19,7 @@ mod nonfinite;
 #[cfg(test)]
 mod operation_tests;
 mod operations;
+mod planned;
 mod product;
 mod request;
 mod suggest;
@@ -33,6 +34,7 @@ use tcverify_common::{deadline, role, words};
 use tcverify_emu as emu;
 #[cfg(test)]
 use tcverify_engines as engines;
+use tcverify_forms as forms;
 use tcverify_io as io;
 use tcverify_num as num;
 use tcverify_operation as operation;
@@ -47,6 +49,7 @@ use std::borrow::Cow;
 pub use committed::{LinedInput, commitment, commitment_and_trees, lined_inputs, read_commitment};
 pub use describe::describe;
 pub use explained::Explained;
+pub use planned::Planned;
 pub use product::explanation;
 pub use request::Request;
 pub use suggest::diagnosis;
@@ -59,9 +62,8 @@ use crate::check::{
 use crate::commit::{Along, CommittedRule};
 use crate::deadline::interruptible;
 use crate::explain::Wish;
-use crate::report::{
-    Ambiguity, Cause, Conclusion, Input, MismatchMap, Pictured, Place, Report, Verdict,
-};
+use crate::forms::Pictured;
+use crate::report::{Ambiguity, Cause, Conclusion, Input, MismatchMap, Place, Report, Verdict};
 use crate::role::{ByRole, Role};
 
 /// What would give a result that differs; where nothing is known to, what was tried and refuted, and what was not

@@ -4,6 +4,7 @@ use super::*;
 use crate::check::{Check, Prepared, ScheduleRequest, Source, Tensors};
 use crate::emu::schedule::Overrides;
 use crate::engines::resources;
+use crate::forms::View;
 use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Tensor;
 
@@ -128,7 +129,7 @@ fn others_take_no_longer_than_the_replay() {
     let of = |k: usize| {
         let report = run(&check, product(Format::Fp16, [2, 2, k]));
         assert_eq!(report.verdict, Verdict::Identical);
-        let text = format!("{:?}", report.view());
+        let text = format!("{:?}", View::of(&report));
         (report.ambiguity.expect("D agrees"), text)
     };
     let (short, text) = of(16);

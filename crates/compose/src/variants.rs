@@ -4,9 +4,10 @@ use super::{Diagnosed, read_commitment};
 use crate::check::{CheckError, Part, Subject};
 use crate::deadline;
 use crate::diagnose::known;
+use crate::forms::grouped;
 use crate::operation::{Operation, PreparedOperation, compute, row_of};
 use crate::ops::{self, BoundOp, Variant};
-use crate::report::{Cause, Comparator, Comparison, grouped};
+use crate::report::{Cause, Comparator, Comparison};
 use crate::sample::Region;
 
 /// Rows that a variant is tried on before it is tried on all.

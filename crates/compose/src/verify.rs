@@ -1,6 +1,8 @@
 //! A report that somebody hands over: its request is run again, and the report that comes out has to be the same,
 //! field by field.
 
+mod consistency;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -12,6 +14,8 @@ use crate::io::{printable, printable_ends};
 use crate::report::{Chosen, Product, Report, Rule, SCHEMA};
 use crate::role::Role;
 use crate::words::each_once;
+
+pub use consistency::contradictions;
 
 /// What became of a report.
 #[derive(Clone, Debug)]

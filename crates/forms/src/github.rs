@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
+use crate::view::{Tone, View, in_ulps};
 use tcverify_io::{escaped as line, without_commands};
-use tcverify_report::view::{Tone, View, in_ulps};
 
 /// Mismatches that an annotation lists.
 const LISTED: usize = 5;

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite, XmlString};
 
+use crate::Layout;
+use crate::view::{Case, Tone, View};
 use tcverify_io::{escaped, escaped_lines, without_commands};
-use tcverify_report::Layout;
 use tcverify_report::Tool;
-use tcverify_report::view::{Case, Tone, View};
 
 /// The XML.
 ///

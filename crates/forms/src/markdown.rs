@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
+use crate::view::{Differences, Fact, Item, Tone, View, capital, distance, grouped};
 use tcverify_io::{escaped as line, without_commands};
 use tcverify_report::Tool;
-use tcverify_report::view::{Differences, Fact, Item, Tone, View, capital, distance, grouped};
 
 /// The Markdown.
 ///

@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::html::page::{lines, text};
 use super::html::{class, plain_map};
-use tcverify_report::view::{Item, View, capital, distance, grouped};
+use crate::view::{Item, View, capital, distance, grouped};
 
 /// Mismatches, and cases, that are listed.
 const LISTED: usize = 5;

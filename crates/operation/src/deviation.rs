@@ -111,7 +111,7 @@ fn step(events: &[Event], at: u64, away_from_zero: bool) -> Step {
 impl Deviation {
     /// The text for people.
     pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let tried = crate::report::grouped(self.tried);
+        let tried = crate::forms::grouped(self.tried);
         writeln!(
             out,
             "\n  elements of the row that differ: {}",
@@ -129,7 +129,7 @@ impl Deviation {
             out,
             "  {} of {tried} operations give the whole captured row if their result is changed to the next number. \
              The first of them:",
-            crate::report::grouped(self.fit)
+            crate::forms::grouped(self.fit)
         )?;
         if let Some(stage) = &first.stage {
             writeln!(out, "  {stage}")?;
@@ -153,7 +153,7 @@ impl Deviation {
             untried => writeln!(
                 out,
                 "  {} later operations were not tried: there are too many.",
-                crate::report::grouped(untried)
+                crate::forms::grouped(untried)
             ),
         }
     }

@@ -16,6 +16,7 @@ use tcverify_check as check;
 pub use tcverify_check::with_judging;
 use tcverify_common::{deadline, role, words};
 use tcverify_emu as emu;
+use tcverify_forms as forms;
 use tcverify_io as io;
 use tcverify_num as num;
 use tcverify_ops as ops;

@@ -16,9 +16,9 @@ use super::ready::Ready;
 use super::results::{Failure, Results};
 use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::codes;
+use crate::forms::grouped;
 use crate::io::printable;
 use crate::io::tree::{Hash, leaf};
-use crate::report::grouped;
 use crate::sign::PublicKey;
 use crate::words::Word;
 

@@ -45,6 +45,7 @@ use tcverify_common::{deadline, role, words};
 use tcverify_compose as compose;
 use tcverify_emu as emu;
 use tcverify_engines as engines;
+use tcverify_forms as forms;
 use tcverify_io as io;
 use tcverify_io::generate;
 use tcverify_libraries as libraries;

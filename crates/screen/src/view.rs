@@ -2,8 +2,8 @@
 
 use super::challenge::Whose;
 use super::fleet::{Condition, Fleet, Gpu, Wrong};
+use crate::forms::view::{Card, Case, Fact, Picture, Section, Tone, View, grouped, of};
 use crate::io::printable;
-use crate::report::view::{Card, Case, Fact, Picture, Section, Tone, View, grouped, of};
 use crate::words::Word;
 
 impl Fleet {

@@ -1,4 +1,4 @@
-//! The core as a program of its own: it judges one product by one rule with the exact engine, and prints the report.
+//! The core as a program of its own: it judges one product by one rule with the exact engine, and prints the report, as JSON.
 //! Its verdict and digests are those of `tcverify check`. It knows no other engine, no causes and no kernels of
 //! libraries, so that whoever trusts the core alone can run nothing else.
 //!
@@ -11,11 +11,12 @@
 //! Exit codes: 0 identical, 1 different, 2 no verdict.
 
 use std::error::Error;
+use std::io::stdout;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value};
 use tcverify_check::{Check, Resources};
-use tcverify_report::Verdict;
+use tcverify_report::{Verdict, write_json};
 
 fn main() -> ExitCode {
     match verdict(std::env::args().skip(1)) {
@@ -32,7 +33,7 @@ fn verdict(words: impl Iterator<Item = String>) -> Result<Verdict, Box<dyn Error
     let fields: Result<Map<String, Value>, String> = words.map(field).collect();
     let check: Check = serde_json::from_value(Value::Object(fields?))?;
     let report = check.prepare(&Resources::default())?.run(&())?;
-    print!("{}", report.text());
+    write_json(&report, &mut stdout())?;
     Ok(report.verdict)
 }
 

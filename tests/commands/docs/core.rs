@@ -14,7 +14,7 @@ const CRATES: [&str; 7] = [
 ];
 
 /// Lines of code, without blanks, comments and files of tests. The aim is 25,000.
-const MOST_LINES: usize = 28_750;
+const MOST_LINES: usize = 26_300;
 
 #[test]
 fn the_crates_of_the_core_depend_on_each_other_alone() {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use tcverify::report::grouped;
+use tcverify::forms::grouped;
 
 use crate::support::hidden::number::Dice;
 use crate::support::{Folder, Members, Npy, claims, floats, le16};

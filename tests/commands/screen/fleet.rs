@@ -2,8 +2,8 @@
 
 use tcverify::check::RequestFields;
 use tcverify::engines::resources;
+use tcverify::forms::Layout;
 use tcverify::random::SplitMix64;
-use tcverify::report::Layout;
 use tcverify::screen::{
     Condition, Failure, Fleet, Injection, Kind, Level, Library, Place, Results, Simulated, Suite,
     WrongTile, judge, make, simulate,

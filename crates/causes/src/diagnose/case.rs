@@ -7,11 +7,11 @@ use crate::diagnose::groups::{Size, inside};
 use crate::diagnose::trial::{Stored, Trial, Work, is_narrow};
 use crate::diagnose::{Ask, Found};
 use crate::emu::{self, Arithmetic, Catalogue, Engines, Replay};
+use crate::forms::capital;
 use crate::num::Format;
 use crate::random::mix;
 use crate::report::{
     CauseArea, Comparator, Comparison, Conclusion, MismatchSample, Rect, SampledElement, Tolerance,
-    capital,
 };
 use crate::tensor::Tensor;
 

@@ -4,8 +4,8 @@ use crate::diagnose::defects::known;
 use crate::diagnose::groups::{Group, Shape};
 use crate::diagnose::trial::Stored;
 use crate::diagnose::{Ask, Case, Found, Hypothesis};
+use crate::forms::grouped;
 use crate::num::{Fields, Format, decimal};
-use crate::report::grouped;
 
 /// What reports call these tests.
 pub const SPECIALS: &str = "elements that are +0 or all equal, NaN payloads, signs of zero";

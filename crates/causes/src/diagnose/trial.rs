@@ -6,8 +6,9 @@ use std::rc::Rc;
 use crate::candidates::cost;
 use crate::diagnose::{Found, Hypothesis};
 use crate::emu::{Element, Engines, Replay};
+use crate::forms::grouped;
 use crate::num::Format;
-use crate::report::{Tolerance, grouped};
+use crate::report::Tolerance;
 
 /// Most multiply-adds of a search that is not bounded by a replay.
 pub const WORK: u64 = 1 << 26;

@@ -10,6 +10,7 @@ use super::kernel::{Chain, Event, Operation};
 use super::{Dyadic, Number};
 use crate::diagnose::Search;
 use crate::emu::shape_text;
+use crate::forms::view::{kernel_lines, model_line};
 use crate::num::Format;
 
 const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -37,7 +38,7 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     };
     writeln!(out, "{style}{verdict}{style:#}  {index}{comparison}\n")?;
     let model = &e.model;
-    row(out, "model", &model.line(None))?;
+    row(out, "model", &model_line(model, None))?;
     row(out, "", &model.summary)?;
     if let Some(kernel) = &e.kernel {
         let schedule = &kernel.schedule;
@@ -56,7 +57,7 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
             let place = kernel_text.place.as_ref().or(kernel_text.text.as_ref());
             let place = place.map_or(String::new(), |place| format!(" ({place})"));
             row(out, "kernel", &format!("{}{place}", kernel_text.kind))?;
-            for (how, what) in kernel_text.lines() {
+            for (how, what) in kernel_lines(kernel_text) {
                 row(out, "", &format!("{QUIET}{how}: {what}{QUIET:#}"))?;
             }
             if let Some(defect) = &kernel_text.defect {

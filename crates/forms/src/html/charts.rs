@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::page::{LINE, text};
-use tcverify_report::view::{Picture, grouped};
+use crate::view::{Picture, grouped};
 
 /// A table of counts, with a bar for each.
 pub fn bars(caption: &str, what: &str, rows: &[(String, u64)]) -> Markup {

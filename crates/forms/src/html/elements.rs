@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::badge;
 use super::page::{LINE, text};
+use crate::view::{Differences, distance, grouped};
 use tcverify_num::Format;
-use tcverify_report::view::{Differences, distance, grouped};
 use tcverify_report::{Kind, Mismatch};
 
 /// The table of the first mismatches, with the bits of both codes.

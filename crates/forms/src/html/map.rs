@@ -4,8 +4,8 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::page::{LINE, json_in_script, text};
+use crate::view::{Differences, Mark, described_period, grouped};
 use tcverify_report::map::largest;
-use tcverify_report::view::{Differences, Mark, grouped};
 use tcverify_report::{Gathered, Margin, MismatchMap};
 
 /// What the script draws. Counts come in pairs of a count and how often it is repeated.
@@ -182,7 +182,7 @@ fn period(gathered: &Gathered, all: u64) -> Markup {
     } = gathered;
     let side = ["row", "column"][*side];
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
-    let words = gathered.describe(all);
+    let words = described_period(gathered, all);
     let height = |count: u64| (count as f64 / most as f64 * 38.0).max(2.0);
     let bars = counts.iter().enumerate().filter(|(_, count)| **count > 0);
     html! {

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use maud::{Markup, html};
 
 use self::page::{LINE, Page, lines, section, text};
-use tcverify_report::view::{
+use crate::view::{
     Card, Case, Constant, Differences, Digest, Fact, Item, Section, Tone, View, Weight, capital,
     grouped,
 };

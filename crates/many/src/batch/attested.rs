@@ -5,7 +5,8 @@ use std::io;
 
 use super::report::{Batch, CaseVerdict};
 use crate::attest::{Claims, Descriptor, Standing, attested_digest};
-use crate::report::{Report, Stored};
+use crate::forms::Stored;
+use crate::report::Report;
 
 impl Batch {
     /// Its claims; none if a case has no verdict, or not every product that ran was recorded.

@@ -9,8 +9,9 @@ use super::case::{Case, Object, Read, case, expect, is_operation, names, text, v
 use super::document::{BatchError, json, text_of};
 use super::emulated;
 use super::lookup::Lookup;
+use super::subfolders::subfolders;
 use crate::emu::Catalogue;
-use crate::io::{escaped_path, printable, subfolders};
+use crate::io::{escaped_path, printable};
 
 /// Fields of a `case.json` that describe where a case comes from and decide nothing.
 const DESCRIPTIVE: [&str; 13] = [

@@ -8,6 +8,7 @@ mod case;
 mod confined;
 mod document;
 mod emulated;
+mod escaping;
 mod folder;
 mod lookup;
 mod manifest;
@@ -18,6 +19,7 @@ mod reasons;
 pub mod report;
 mod run;
 mod state;
+mod subfolders;
 
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::{BatchError, Case};
 use crate::batch::report::{Batch, CaseVerdict};
 use crate::forms::html;
+use crate::forms::{PageOf, View};
 use crate::io::{Fault, FaultKind, FileError, Output, Outputs, escaped_path};
-use crate::report::{PageOf, View};
 
 /// Where the pages go.
 pub struct Pages {

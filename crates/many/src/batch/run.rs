@@ -9,7 +9,8 @@ use super::{AdmissionPolicy, BatchError, Case, Pages};
 use crate::batch::report::{Batch, BatchCase};
 use crate::check::{Attention, CheckError, Progress, Resources, Source};
 use crate::deadline::{Deadline, interruptible};
-use crate::report::{Rule, Store};
+use crate::forms::{Store, View};
+use crate::report::Rule;
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
 /// their time is spent on files, which a single case cannot share out.
@@ -245,7 +246,7 @@ fn judged(
         };
         // The page of a case that differs shows what no report holds, so the case is judged again.
         if let Ok(Some(report)) = known.agreeing() {
-            let written = pages.write(place, report.view());
+            let written = pages.write(place, View::of(&report));
             written.map_err(BatchError::File)?;
             return put_away(known);
         }
@@ -306,7 +307,7 @@ fn judge(
         let with = prepared
             .page(&judged.report, judged.map())
             .map_err(describe)?;
-        let view = judged.report.view().pictured(&with).then(next.clone());
+        let view = View::of(&judged.report).pictured(&with).then(next.clone());
         let written = pages.write(place, view);
         written.map_err(|error| format!("{error:#}"))?;
     }

@@ -79,7 +79,7 @@ fn parts_of_the_work() {
     let parts = plan.collect(parts).expect("all parts");
     let report = merge(&plan, &prepared, parts, &[]).expect("a report");
     assert_eq!(report.verdict, Verdict::Different);
-    assert_eq!(report.contradictions(), [""; 0]);
+    assert_eq!(crate::compose::verify::contradictions(&report), [""; 0]);
     let whole = prepared.run(&()).expect("a verdict");
     let written = |outcome| serde_json::to_value(outcome).expect("figures");
     assert_eq!(written(&report.outcome), written(&whole.outcome));

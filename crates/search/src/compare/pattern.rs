@@ -2,10 +2,9 @@
 
 use crate::compare::document::Explained;
 use crate::diagnose::Size;
+use crate::forms::view::{capital, described_period, grouped, of};
 use crate::num::Format;
-use crate::report::{
-    Comparison, Conclusion, MismatchMap, MismatchSample, Place, capital, grouped, of,
-};
+use crate::report::{Comparison, Conclusion, MismatchMap, MismatchSample, Place};
 
 /// How many equal rows before the first difference are worth a sentence.
 const PREFIX: usize = 8;
@@ -40,7 +39,7 @@ pub fn lines(
     lines.extend([prefix, rows, bit].into_iter().flatten());
     if !has_place && c.mismatches > 1 && explained != Some(Explained::Both) {
         let gathered = found.map.iter().flat_map(MismatchMap::gathered);
-        lines.extend(gathered.map(|at| at.describe(c.mismatches) + "."));
+        lines.extend(gathered.map(|at| described_period(&at, c.mismatches) + "."));
         // Differences in too many places were not searched for what they share; no order of additions makes NaNs.
         let scattered = lines.is_empty() && sample.rects.is_some();
         if scattered && !caused && c.classes.nan_against_number == 0 {

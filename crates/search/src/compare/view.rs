@@ -2,10 +2,10 @@
 
 use crate::compare::document::{Answer, By, Compared, Explained, Relation, ResultFound, Side, Sum};
 use crate::emu::shape_text;
+use crate::forms::view::phrase::{capital, counted, grouped, of, percent};
+use crate::forms::view::sentences::{all, card};
+use crate::forms::view::{Differences, Digest, Fact, Section, Tone, View, differences};
 use crate::identify::document::IdentifiedSchedule;
-use crate::report::view::phrase::{capital, counted, grouped, of, percent};
-use crate::report::view::sentences::{all, card};
-use crate::report::view::{Differences, Digest, Fact, Section, Tone, View, differences};
 use crate::report::{Bucket, Cause};
 
 impl Compared {

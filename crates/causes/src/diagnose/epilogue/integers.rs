@@ -7,8 +7,8 @@ use super::points::elements;
 use crate::diagnose::trial::{SPENT, Tested, Trial};
 use crate::diagnose::{Case, Found, Hypothesis};
 use crate::emu::Element;
+use crate::forms::grouped;
 use crate::num::Format;
-use crate::report::grouped;
 
 /// Elements of a row or column by which its number is more than an element's own.
 const LEAST: usize = 4;

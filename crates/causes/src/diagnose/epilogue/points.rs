@@ -211,7 +211,7 @@ impl Points {
     /// `all 7,680 elements`, `all 2,304 tested elements`
     pub fn named(&self) -> String {
         let tested = if self.whole { "" } else { "tested " };
-        let count = crate::report::grouped(self.all.len() as u64);
+        let count = crate::forms::grouped(self.all.len() as u64);
         format!("all {count} {tested}elements")
     }
 }

@@ -16,9 +16,9 @@ use crate::diagnose::whole::unfinished_chains;
 use crate::diagnose::whole::whole;
 use crate::diagnose::{Case, Chain, Found, Hypothesis, Single, stored_codes, trial, variation};
 use crate::emu::Element;
+use crate::forms::grouped;
 use crate::num::{Number, decimal};
 use crate::random::mix;
-use crate::report::grouped;
 
 /// What reports call the test of a group's operands.
 const INPUTS: &str = "a flipped bit of A, B or C";

@@ -4,7 +4,8 @@ use crate::diagnose::groups::partition::groups;
 use crate::diagnose::groups::{Group, Shape, Size};
 use crate::diagnose::trial::{Stored, Work};
 use crate::diagnose::whole::whole;
-use crate::report::{CauseArea, Place, Rect, capital};
+use crate::forms::capital;
+use crate::report::{CauseArea, Place, Rect};
 
 use crate::diagnose::groups::causes;
 use crate::diagnose::groups::sentences;

@@ -1,7 +1,7 @@
 //! Sentences about where the mismatches of a group lie.
 
 use crate::diagnose::groups::{Group, Shape, Size};
-use crate::report::grouped;
+use crate::forms::grouped;
 
 impl Shape {
     /// Its name in reports.

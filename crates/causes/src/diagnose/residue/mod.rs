@@ -11,7 +11,7 @@ use crate::diagnose::trial::{SPENT, Trial};
 use crate::diagnose::variation::{self, Variation};
 use crate::diagnose::whole::missing_products;
 use crate::diagnose::{Case, Diagnosis, Finding, diagnose};
-use crate::report::grouped;
+use crate::forms::grouped;
 
 /// Fewer mismatches than this are explained by too much.
 const FEW: u64 = 32;

@@ -23,8 +23,8 @@ use crate::diagnose::trial::{SPENT, Trial};
 use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Element, Problem, Replay};
+use crate::forms::grouped;
 use crate::num::Format;
-use crate::report::grouped;
 use crate::tensor::{Tensor, parallel};
 
 /// The code of an operand that an element has at this k.

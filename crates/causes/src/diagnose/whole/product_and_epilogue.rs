@@ -183,7 +183,7 @@ pub fn with_relu(
         Found {
             text: format!(
                 "ReLU is applied to another product. {}",
-                crate::report::capital(&found.text)
+                crate::forms::capital(&found.text)
             ),
             ask,
             ..found

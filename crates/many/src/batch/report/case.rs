@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize, Serializer, ser};
 use serde_json::value::RawValue;
 
 use crate::emu::Evidence;
+use crate::forms::view::evidence_in_words;
+use crate::forms::{Store, Stored, View};
 use crate::io::from_hex;
-use crate::report::{Report, Store, Stored, Verdict, write_json};
+use crate::report::{Report, Verdict, write_json};
 
 /// From the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -165,10 +167,10 @@ impl BatchCase {
     /// # Errors
     /// None: a report can be written to memory.
     pub fn judged(name: &str, report: &Report, next: Vec<String>) -> io::Result<BatchCase> {
-        let view = report.view().then(next);
+        let view = View::of(report).then(next);
         let rule = &view.about[0];
         let model = match report.rule.evidence() {
-            Evidence::Claimed => format!("{rule} ({})", report.rule.evidence_in_words()),
+            Evidence::Claimed => format!("{rule} ({})", evidence_in_words(&report.rule)),
             _ => rule.clone(),
         };
         let mut json = Vec::new();

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::io::EscapedJson;
+use crate::batch::escaping::EscapedJson;
 use crate::report::Tool;
 
 pub use case::{BatchCase, CaseVerdict, KeptCase, Summary};

@@ -1,10 +1,10 @@
 //! The view of many checks.
 
 use super::{Baseline, Batch, BatchCase, CaseVerdict, Chain, Covered, LeftOut, Totals};
+use crate::forms::in_brackets;
+use crate::forms::view::phrase::some;
+use crate::forms::view::{Case, Fact, Section, Tone, View, counted, grouped};
 use crate::io::escaped_name;
-use crate::report::in_brackets;
-use crate::report::view::phrase::some;
-use crate::report::view::{Case, Fact, Section, Tone, View, counted, grouped};
 
 impl Batch {
     /// The view. `page` names the file of a case's own page, if it has one.

@@ -3,8 +3,8 @@
 use crate::compare::runs::document::{
     ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict, StepResult,
 };
-use crate::report::view::phrase::{counted, grouped, of, percent, some};
-use crate::report::view::{Case, Fact, Section, Tone, View};
+use crate::forms::view::phrase::{counted, grouped, of, percent, some};
+use crate::forms::view::{Case, Fact, Section, Tone, View};
 
 /// How many names of steps are shown.
 const SHOWN: usize = 5;

@@ -5,11 +5,10 @@ mod ties;
 use self::ties::{Line, Tie, ties};
 use crate::emu::schedule::{Parts, SliceLength};
 use crate::emu::step::{Step, ThroughMemory};
+use crate::forms::view::phrase::{counted, grouped, some};
+use crate::forms::view::{Item, Section, Tone, View, kernel_lines};
 use crate::identify::document::{Apart, Fit, Identification, Identified, IdentifiedSchedule};
 use crate::num::{Format, decimal};
-use crate::report::KernelDescription;
-use crate::report::view::phrase::{counted, grouped, some};
-use crate::report::view::{Item, Section, Tone, View};
 
 /// How many names of an arithmetic are shown.
 const NAMES: usize = 6;
@@ -211,7 +210,7 @@ impl Identification {
     fn line(&self, line: &Line) -> Item {
         let first = &self.fits[line.fits[0]];
         let kernel = line.kernel();
-        let kernel = kernel.iter().flat_map(KernelDescription::lines);
+        let kernel = kernel.iter().flat_map(kernel_lines);
         let mut under: Vec<_> = kernel
             .map(|(how, what)| Item::new(format!("{how}: {what}")))
             .collect();

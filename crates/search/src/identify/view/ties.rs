@@ -2,9 +2,9 @@
 //! of one kernel are one line.
 
 use crate::emu::schedule::Overrides;
+use crate::forms::view::phrase::listed;
 use crate::identify::document::{Identification, Identified, IdentifiedSchedule, Named};
 use crate::report::KernelDescription;
-use crate::report::view::phrase::listed;
 
 /// Arithmetics for the same formats that fit under the same kernels.
 pub struct Tie<'a> {

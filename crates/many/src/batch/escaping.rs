@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::escaped_json;
+use crate::io::escaped_json;
 
 /// Escapes a JSON document as [`escaped_json`] does. What follows the last line end is written by
 /// `flush`.

@@ -7,12 +7,17 @@ mod report;
 mod rule;
 pub mod sentences;
 
-use super::{Mismatch, MismatchMap, Stored};
+use crate::Stored;
 use tcverify_num::Format;
+use tcverify_report::{Mismatch, MismatchMap};
 
+pub use differences::described_period;
 pub use groups::Group;
-pub use phrase::{capital, counted, distance, grouped, in_ulps, of, signed};
-pub use rule::{Planned, evidence_fact};
+pub use phrase::{capital, counted, distance, grouped, in_brackets, in_ulps, of, signed};
+pub use rule::{
+    evidence_fact, evidence_in_words, kernel_lines, model_line, model_section, product_line,
+    schedule_section,
+};
 pub use sentences::{odds, proves};
 
 /// Everything that a form may show.

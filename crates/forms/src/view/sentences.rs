@@ -2,74 +2,81 @@
 
 use super::phrase::{counted, grouped, of, percent, share};
 use super::{Card, Digest, Fact};
-use crate::{Comparison, Input, Missed, NonFinite, Report, Sampled, Verdict};
 use tcverify_emu::shape_text;
 use tcverify_num::Format;
+use tcverify_report::{Comparison, Input, Missed, NonFinite, Report, Sampled, Verdict};
 
 /// How many elements an array of this shape has.
 pub fn all(shape: &[usize]) -> u64 {
     shape.iter().map(|&n| n as u64).product()
 }
 
-impl Report {
-    /// How much of a result the verdict covers, and what it accepts; follows the verdict.
-    pub(super) fn qualified(&self) -> String {
-        let mut title = String::new();
-        let Some(comparison) = self.comparison() else {
-            return title;
-        };
-        if self.reproduced.sample.is_some() {
-            let part = share(comparison.elements, all(&self.reproduced.shape));
-            title += &format!(", {part} of {} compared", self.called());
-        }
-        if comparison.accepted > 0 {
-            let accepted = counted(comparison.accepted, "element");
-            title += &format!(", {accepted} accepted by tolerance");
-        }
-        title
+/// What sentences call the result.
+pub(super) fn called(report: &Report) -> &str {
+    match report.reproduced.output.as_deref() {
+        None => "D",
+        Some("y") => "the result",
+        Some(other) => other,
     }
+}
 
-    /// The outcome as a sentence, without the verdict.
-    pub(super) fn sentence(&self) -> String {
-        let result = self.called();
-        let Some(comparison) = self.comparison() else {
-            let what = if self.verdict == Verdict::Identical {
-                "the expected"
+/// How much of a result the verdict covers, and what it accepts; follows the verdict.
+pub(super) fn qualified(report: &Report) -> String {
+    let mut title = String::new();
+    let Some(comparison) = report.comparison() else {
+        return title;
+    };
+    if report.reproduced.sample.is_some() {
+        let part = share(comparison.elements, all(&report.reproduced.shape));
+        title += &format!(", {part} of {} compared", called(report));
+    }
+    if comparison.accepted > 0 {
+        let accepted = counted(comparison.accepted, "element");
+        title += &format!(", {accepted} accepted by tolerance");
+    }
+    title
+}
+
+/// The outcome as a sentence, without the verdict.
+pub(super) fn sentence(report: &Report) -> String {
+    let result = called(report);
+    let Some(comparison) = report.comparison() else {
+        let what = if report.verdict == Verdict::Identical {
+            "the expected"
+        } else {
+            "a different"
+        };
+        return format!("the reproduced {} has {what} digest", bare(result));
+    };
+    let (which, whose) = match &report.reproduced.sample {
+        None => ("", format!("of {result}")),
+        Some(sample) => {
+            let drawn = if sample.seed.is_none() {
+                "chosen "
             } else {
-                "a different"
+                "sampled "
             };
-            return format!("the reproduced {} has {what} digest", bare(result));
-        };
-        let (which, whose) = match &self.reproduced.sample {
-            None => ("", format!("of {result}")),
-            Some(sample) => {
-                let drawn = if sample.seed.is_none() {
-                    "chosen "
-                } else {
-                    "sampled "
-                };
-                let all = grouped(all(&self.reproduced.shape));
-                (drawn, format!("of the {all} of {result}"))
-            }
-        };
-        match (comparison.mismatches, comparison.elements) {
-            (0, 1) => format!(
-                "the one {which}element {whose} is reproduced{}",
-                accepted(comparison)
-            ),
-            (0, n) => format!(
-                "all {} {which}elements {whose} are reproduced{}",
-                grouped(n),
-                accepted(comparison)
-            ),
-            (_, 1) => format!("the one {which}element {whose} differs"),
-            (mismatches, elements) => format!(
-                "{} {which}elements {whose} differ ({}){}",
-                of(mismatches, elements),
-                percent(comparison.mismatch_percent),
-                accepted(comparison)
-            ),
+            let all = grouped(all(&report.reproduced.shape));
+            (drawn, format!("of the {all} of {result}"))
         }
+    };
+    match (comparison.mismatches, comparison.elements) {
+        (0, 1) => format!(
+            "the one {which}element {whose} is reproduced{}",
+            accepted(comparison)
+        ),
+        (0, n) => format!(
+            "all {} {which}elements {whose} are reproduced{}",
+            grouped(n),
+            accepted(comparison)
+        ),
+        (_, 1) => format!("the one {which}element {whose} differs"),
+        (mismatches, elements) => format!(
+            "{} {which}elements {whose} differ ({}){}",
+            of(mismatches, elements),
+            percent(comparison.mismatch_percent),
+            accepted(comparison)
+        ),
     }
 }
 

@@ -8,8 +8,8 @@ use anstyle::{AnsiColor, Style};
 use crate::view::{
     Case, Differences, Digest, Fact, Group, Item, Tone, View, Weight, distance, grouped, in_ulps,
 };
-use crate::{Report, Tool};
 use tcverify_io::escaped;
+use tcverify_report::Tool;
 
 /// How much of a view text shows, and how wide it is.
 #[derive(Clone, Copy, Debug)]
@@ -435,13 +435,6 @@ impl Page<'_> {
             Some(next) => self.whole("next", next),
             None => Ok(()),
         }
-    }
-}
-
-impl Report {
-    /// The report for people, without colours.
-    pub fn text(&self) -> String {
-        self.view().plain_text(Layout::default())
     }
 }
 

@@ -4,7 +4,8 @@ use std::io;
 
 use super::phrase::counted;
 use super::{Case, Tone, View};
-use crate::{Report, Stored, Verdict};
+use crate::Stored;
+use tcverify_report::{Report, Verdict};
 
 /// Cases that went wrong in the same way.
 pub struct Group<'a> {
@@ -30,7 +31,7 @@ impl Case {
     pub fn opened(&self) -> io::Result<Option<View>> {
         let text = self.report.as_ref().map(Stored::text).transpose()?;
         let report = text.and_then(|text| serde_json::from_str::<Report>(&text).ok());
-        let view = report.map(|report| report.view());
+        let view = report.map(|report| View::of(&report));
         Ok(view.map(|view| view.then(self.next.iter().cloned().collect())))
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Fault, FaultKind, FileError};
+use crate::io::{Fault, FaultKind, FileError};
 
 /// The folders in a folder, links to some among them, in the order of their names; not those whose name
 /// begins with a dot.

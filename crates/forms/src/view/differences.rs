@@ -2,10 +2,10 @@
 
 use super::phrase::{grouped, largest as largest_distance, of, signed};
 use super::{Cause, Differences, Fact, Mark, Tried};
-use crate::map::largest;
-use crate::{Comparison, Gathered, Kind, Mismatch};
 use tcverify_emu::layout::Units;
 use tcverify_num::Format;
+use tcverify_report::map::largest;
+use tcverify_report::{Comparison, Gathered, Kind, Mismatch};
 
 /// So few mismatches are marked one by one.
 const FEW: u64 = 8;
@@ -13,7 +13,7 @@ const FEW: u64 = 8;
 /// The differences of a comparison, if there are any.
 pub fn of_comparison(
     c: &Comparison,
-    (causes, places): (&[crate::Cause], &[crate::Place]),
+    (causes, places): (&[tcverify_report::Cause], &[tcverify_report::Place]),
     (result, format, shape): (&str, Format, &[usize]),
 ) -> Option<Differences> {
     if c.mismatches == 0 {
@@ -101,14 +101,14 @@ pub fn figures(compared: Option<&Comparison>, computed: u64) -> Vec<(String, Str
 }
 
 /// Causes with the numbers of their groups.
-pub fn causes(causes: &[crate::Cause]) -> Vec<Cause> {
+pub fn causes(causes: &[tcverify_report::Cause]) -> Vec<Cause> {
     let areas = areas(causes, &[]);
-    let group = |cause: &crate::Cause| {
+    let group = |cause: &tcverify_report::Cause| {
         let area = cause.area.as_ref()?;
         let area = [area.rows, area.columns];
         areas.iter().position(|other| *other == area).map(|i| i + 1)
     };
-    let cause = |cause: &crate::Cause| Cause {
+    let cause = |cause: &tcverify_report::Cause| Cause {
         group: group(cause),
         sentence: cause.sentence.clone(),
         command: cause.command.clone(),
@@ -192,22 +192,20 @@ fn touched(units: &Units) -> String {
     text + ", if the kernel tiles D in the usual way"
 }
 
-impl Gathered {
-    /// `480 of 500 mismatches lie at row mod 8 = 3`
-    pub fn describe(&self, mismatches: u64) -> String {
-        let counts = &self.counts;
-        let mut named = largest(counts, self.period);
-        named.retain(|&i| counts[i] * self.period as u64 >= 4 * mismatches);
-        let listed: Vec<_> = named.iter().take(4).map(usize::to_string).collect();
-        let more = if named.len() > 4 { ", \u{2026}" } else { "" };
-        format!(
-            "{} mismatches lie at {} mod {} = {}{more}",
-            of(self.held, mismatches),
-            ["row", "column"][self.side],
-            self.period,
-            listed.join(", ")
-        )
-    }
+/// `480 of 500 mismatches lie at row mod 8 = 3`
+pub fn described_period(gathered: &Gathered, mismatches: u64) -> String {
+    let counts = &gathered.counts;
+    let mut named = largest(counts, gathered.period);
+    named.retain(|&i| counts[i] * gathered.period as u64 >= 4 * mismatches);
+    let listed: Vec<_> = named.iter().take(4).map(usize::to_string).collect();
+    let more = if named.len() > 4 { ", \u{2026}" } else { "" };
+    format!(
+        "{} mismatches lie at {} mod {} = {}{more}",
+        of(gathered.held, mismatches),
+        ["row", "column"][gathered.side],
+        gathered.period,
+        listed.join(", ")
+    )
 }
 
 /// A mark for each group with a known place; if there is none, few mismatches are marked by their indices.
@@ -249,7 +247,10 @@ fn group_of(mismatch: &Mismatch, shape: &[usize], areas: &[[[usize; 2]; 2]]) -> 
 }
 
 /// Every rectangle that a cause or a place names, once.
-fn areas(causes: &[crate::Cause], places: &[crate::Place]) -> Vec<[[usize; 2]; 2]> {
+fn areas(
+    causes: &[tcverify_report::Cause],
+    places: &[tcverify_report::Place],
+) -> Vec<[[usize; 2]; 2]> {
     let mut areas = Vec::new();
     let known = causes.iter().filter_map(|cause| cause.area.as_ref());
     for area in known.chain(places.iter().map(|place| &place.area)) {

@@ -1,7 +1,7 @@
 //! Numbers and lists, as sentences write them.
 
-use super::Mismatch;
 use tcverify_num::Format;
+use tcverify_report::Mismatch;
 
 /// The text with a capital letter.
 pub fn capital(text: &str) -> String {
@@ -152,11 +152,21 @@ pub fn some(names: &[String], most: usize) -> String {
     }
 }
 
+/// A sentence about such a result, with its terms in the brackets that it ends with.
+pub fn in_brackets(sentence: &str, terms: &[String]) -> String {
+    let terms = terms.join(", ");
+    match sentence.strip_suffix(')') {
+        _ if terms.is_empty() => sentence.to_owned(),
+        Some(open) => format!("{open}; {terms})"),
+        None => format!("{sentence} ({terms})"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{distance, grouped, largest, percent, share, signed};
-    use crate::{Kind, Mismatch};
     use tcverify_num::Format;
+    use tcverify_report::{Kind, Mismatch};
 
     #[test]
     fn three_digits_and_never_more_than_there_are() {
