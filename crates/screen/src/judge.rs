@@ -200,14 +200,6 @@ impl Judgement<'_> {
         for failure in &results.failures {
             let name = &failure.product;
             let ready = &self.ready[name];
-            let returned = ready.returned(failure);
-            if returned.is_some_and(|d| Hash::of([&d[..]]) != failure.d_sha256) {
-                return Err(format!(
-                    "{path}: the wrong tiles of {} do not give the SHA-256 of D that stands beside them",
-                    printable(name)
-                )
-                .into());
-            }
             let mut seen = Vec::new();
             for tile in &failure.tiles {
                 let Some(given) = tile.bytes() else {

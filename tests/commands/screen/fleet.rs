@@ -250,20 +250,20 @@ fn a_schedule_is_not_searched() {
     let replay = format!("replay {product} {operands} -q -o d.npy");
     folder.passes(&replay);
     let d = folder.read("d.npy");
-    let mut d = d[d.len() - 4 * 256 * 256..].to_vec();
+    let d = &d[d.len() - 4 * 256 * 256..];
     let mut tile: Vec<u8> = Vec::new();
     for row in 0..32 {
-        for column in (0..32).filter(|column| row % 8 == 1 && column % 8 / 2 == 1) {
-            d[4 * (256 * row + column) + 1] |= 1 << 5;
-        }
         tile.extend(&d[4 * 256 * row..][..4 * 32]);
+    }
+    for i in (0..32 * 32).filter(|i| i / 32 % 8 == 1 && i % 8 / 2 == 1) {
+        tile[4 * i + 1] |= 1 << 5;
     }
     let mut results = results(&suite, &[device("n0", None)]);
     let hex = tile.iter().map(|byte| format!("{byte:02x}"));
     results[0].1.halves = None;
     results[0].1.failures.push(Failure {
         product: "library.tf32".into(),
-        d_sha256: tcverify::io::tree::Hash::of([&d[..]]),
+        d_sha256: tcverify::io::tree::Hash([7; 32]),
         times: 1,
         sms: Vec::new(),
         temperature_c: None,
