@@ -2,6 +2,8 @@
 //!
 //! A word stands between bars. `\n` in it is a line's end, `\_` a space at its edge.
 
+use std::ops::Range;
+
 use super::{Folder, Run};
 
 /// A word of a claim as it is meant.
@@ -11,36 +13,41 @@ fn meant(written: &str) -> String {
 
 /// A table's rows, a line each; a line that begins with a bar goes on with the row before, and `#` begins a remark.
 fn lines(table: &str) -> Vec<&str> {
-    let mut rows: Vec<&str> = Vec::new();
+    let mut rows: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
     for line in table.split_inclusive('\n') {
-        let (from, written) = (start, line.trim());
-        start += line.len();
+        let (end, written) = (start + line.len(), line.trim());
         match rows.last_mut() {
             _ if written.is_empty() || written.starts_with('#') => {}
-            Some(row) if written.starts_with('|') => {
-                let begin = row.as_ptr() as usize - table.as_ptr() as usize;
-                *row = table[begin..start].trim();
-            }
-            _ => rows.push(table[from..start].trim()),
+            Some(row) if written.starts_with('|') => row.end = end,
+            _ => rows.push(start..end),
         }
+        start = end;
     }
     assert!(!rows.is_empty(), "no rows in {table:?}");
-    rows
+    rows.into_iter().map(|row| table[row].trim()).collect()
+}
+
+/// Where bars stand between words.
+fn bars(row: &str) -> impl Iterator<Item = usize> {
+    let apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let all = row.match_indices('|').map(|(at, _)| at);
+    all.filter(move |&at| apart(row[..at].chars().last()) && apart(row[at + 1..].chars().next()))
+}
+
+fn split_at(row: &str, bars: impl Iterator<Item = usize>) -> Vec<&str> {
+    let (mut words, mut start) = (Vec::new(), 0);
+    for bar in bars {
+        words.push(row[start..bar].trim());
+        start = bar + 1;
+    }
+    words.push(row[start..].trim());
+    words
 }
 
 /// Words between bars.
 pub fn listed(row: &str) -> Vec<&str> {
-    let (mut words, mut start) = (Vec::new(), 0);
-    for (at, _) in row.match_indices('|') {
-        let apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
-        if apart(row[..at].chars().last()) && apart(row[at + 1..].chars().next()) {
-            words.push(row[start..at].trim());
-            start = at + 1;
-        }
-    }
-    words.push(row[start..].trim());
-    words
+    split_at(row, bars(row))
 }
 
 /// A cell of a table that is JSON.
@@ -67,14 +74,9 @@ pub fn read_rows<const N: usize>(table: &str) -> Vec<[&str; N]> {
 
 #[track_caller]
 fn parted<const N: usize>(row: &str) -> [&str; N] {
-    let mut all = listed(row);
-    assert!(all.len() >= N, "{row:?} has not {N} words");
-    if all.len() > N {
-        let rest = all[N - 1].as_ptr() as usize - row.as_ptr() as usize;
-        all.truncate(N - 1);
-        all.push(&row[rest..]);
-    }
-    all.try_into().expect("N words")
+    let words = split_at(row, bars(row).take(N - 1));
+    let words: Result<_, _> = words.try_into();
+    words.unwrap_or_else(|_| panic!("{row:?} has not {N} words"))
 }
 
 /// [`Folder::claims`] of a table in which `{names}` stand for what they hold.
@@ -119,14 +121,13 @@ pub(crate) use {claims, holds, rows, words};
 pub fn holds_all(value: &impl serde::Serialize, table: &str, of: &str) {
     let whole = serde_json::to_value(value).expect("JSON");
     for claim in listed(table).into_iter().filter(|claim| !claim.is_empty()) {
-        let (path, wanted) = claim.split_once(" = ").expect("PATH = JSON");
+        let (path, said) = claim.split_once(" = ").expect("PATH = JSON");
         let found = path.split('.').fold(&whole, |value, step| match value {
             serde_json::Value::Array(all) => &all[step.parse::<usize>().expect("an index")],
             _ => &value[step],
         });
-        let wanted: serde_json::Value =
-            serde_json::from_str(wanted).unwrap_or_else(|_| wanted.into());
-        assert_eq!(*found, wanted, "{of} {path} of {whole:#}");
+        let said: serde_json::Value = serde_json::from_str(said).unwrap_or_else(|_| said.into());
+        assert_eq!(*found, said, "{of} {path} of {whole:#}");
     }
 }
 
