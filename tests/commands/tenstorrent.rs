@@ -165,7 +165,7 @@ fn what_is_open_or_impossible_is_refused() {
         --arch a100 --dtype bf16 --set reload=tf32 | - | --set reload: it applies only to Tenstorrent
         --arch wormhole --dtype bf16 --set in0_block_w=2 --set packer_l1_acc --set reload=exact | apart
             | --set packer_l1_acc is given, but --ttnn says False
-        --arch auto --dtype bf16 --set in0_block_w=4 --set reload=tf32 | - | omit their options
+        --arch auto --dtype bf16 --set in0_block_w=4 --set reload=tf32 | - | leave them out
         --arch a100 --dtype bf16 | whole | hifi2
         --arch wormhole --dtype bf16 --instruction hifi4 | whole | --instruction is hifi4
         --arch wormhole --dtype bf16 --set in0_block_w=4 | whole | --set in0_block_w is 4
