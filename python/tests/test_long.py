@@ -18,7 +18,9 @@ import tcverify
 
 #: Minutes of work for the exact engine.
 LONG = """
-import sys, numpy as np, tcverify
+import signal, sys, numpy as np, tcverify
+# Whoever runs the tests in the background may have Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 a = np.ones((2048, 2048), np.float16)
 d = np.zeros((2048, 2048), np.float32)
 print("begun", flush=True)
