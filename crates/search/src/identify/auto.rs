@@ -106,16 +106,8 @@ pub fn confirm(
 ) -> Result<Vec<String>, IdentifyError> {
     let mut request = check.clone();
     request.model = ModelRequest {
-        from: ModelSource::Catalogue("auto".into()),
-        dtype: check.model.dtype,
         dtype_b: check.model.dtype_b,
-        instruction: None,
-        acc: None,
-        c_dtype: None,
-        scale_dtype: None,
-        scale_block: None,
-        ttnn: TtnnRequest::default(),
-        fpmr: FpmrRequest::default(),
+        ..Check::in_memory("auto", check.model.dtype).model
     };
     request.schedule = ScheduleRequest::default();
     // The request names D's format whether an option named it or the search found it.
