@@ -13,6 +13,7 @@ use tcverify::engines::resources;
 use tcverify::generate::Spec;
 use tcverify::identify::{Formats, Identify};
 use tcverify::io;
+use tcverify::io::memory::Memory;
 use tcverify::num::Format;
 use tcverify::role::Role;
 use tcverify::tensor::Tensor;
@@ -45,11 +46,10 @@ impl Progress for Work {
 
 /// Normal numbers in BF16.
 fn operand(rows: usize, columns: usize, seed: u64, role: Role) -> Tensor {
-    let spec = Spec::parse(&format!("generate:{seed}:normal:{rows}x{columns}"));
-    let spec = spec.expect("a specification").expect("a right one");
-    let mut payload = vec![0; 2 * rows * columns];
-    spec.fill(Format::Bf16, role, &mut payload, None);
-    Tensor::from_payload(Format::Bf16, vec![rows, columns], payload)
+    let spec = Spec::read(&format!("generate:{seed}:normal:{rows}x{columns}"));
+    let spec = spec.expect("a specification");
+    let tensor = spec.tensor(Format::Bf16, role, &Memory::default());
+    tensor.expect("memory for an operand")
 }
 
 /// Seconds of all cores, where the system says so.

@@ -13,7 +13,6 @@ use tcverify::generate::Spec;
 use tcverify::io::tree::{Hash, Rows};
 use tcverify::memory::Memory;
 use tcverify::num::Format;
-use tcverify::ops::float32::TORCH;
 use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
@@ -167,11 +166,10 @@ pub fn generate(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let spec = match Spec::parse(text) {
-        None => return,
-        Some(Ok(spec)) => spec,
+    let spec = match Spec::read(text) {
+        Ok(spec) => spec,
         // The words of a command line are shown as they were typed.
-        Some(Err(reason)) => return assert!(!reason.is_empty()),
+        Err(reason) => return assert!(!reason.is_empty()),
     };
     // Of more, one format alone takes longer than reading a thousand others.
     if spec.shape.iter().product::<usize>() > 1 << 8 {
@@ -179,7 +177,7 @@ pub fn generate(data: &[u8]) {
     }
     for format in Format::ALL {
         for role in [Role::A, Role::B, Role::C] {
-            let made = || spec.tensor(format, role, &Memory::default(), TORCH);
+            let made = || spec.tensor(format, role, &Memory::default());
             let tensor = made().expect("256 elements fit");
             assert_eq!(tensor.shape(), spec.shape);
             let again = made().expect("256 elements fit");

@@ -118,11 +118,16 @@ pub fn check(
             }
         }
         let prepared = request.prepared(&check)?;
-        let mut judged = prepared.judge(Attention::Map, progress)?;
+        let mapping = prepared.mapping();
+        let attention = match &mapping {
+            Some(mapping) => Attention::Observed(mapping),
+            None => Attention::Report,
+        };
+        let mut judged = prepared.judge(attention, progress)?;
         if let Rule::Product(rule) = &mut judged.report.rule {
             rule.chosen = chosen;
         }
-        let with = prepared.page(&judged.report, judged.map())?;
+        let with = prepared.page(&judged.report, mapping)?;
         prepared.confirm_unchanged()?;
         Ok(Ok(Judged {
             report: judged.report,

@@ -140,15 +140,19 @@ impl RequestFields {
 }
 
 #[cfg(test)]
-#[test]
-fn every_field_is_declared() {
-    let declared: Vec<_> = RequestFields::about()
-        .iter()
-        .map(|field| field.name)
-        .collect();
-    let pairs = EXCLUSIVE.iter().chain(DEPENDENT).flatten();
-    let lists = [&ORDERS[..], &OF_A_SCHEDULE, &OF_A_KERNEL].concat();
-    for field in pairs.chain(&lists) {
-        assert!(declared.contains(field), "{field}");
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_is_declared() {
+        let declared: Vec<_> = RequestFields::about()
+            .iter()
+            .map(|field| field.name)
+            .collect();
+        let pairs = EXCLUSIVE.iter().chain(DEPENDENT).flatten();
+        let lists = [&ORDERS[..], &OF_A_SCHEDULE, &OF_A_KERNEL].concat();
+        for field in pairs.chain(&lists) {
+            assert!(declared.contains(field), "{field}");
+        }
     }
 }

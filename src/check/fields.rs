@@ -98,8 +98,8 @@ impl Field for bool {
 impl Field for Source {
     type Word = PathBuf;
 
-    fn of_word(field: &'static str, word: PathBuf) -> Result<Source, CheckError> {
-        Source::parse(word.as_os_str()).map_err(CheckError::of(field))
+    fn of_word(_: &'static str, word: PathBuf) -> Result<Source, CheckError> {
+        Ok(Source::of(word.as_os_str()))
     }
 
     fn argument(&self) -> Option<Argument> {

@@ -14,7 +14,7 @@ use crate::deadline::interruptible;
 use crate::io::hex;
 use crate::io::tree::{Hash, Rows, StreamingLeaves, Tree};
 use crate::report::{
-    Committed, Comparator, Conclusion, Input, MismatchMap, Outcome, Report, Reproduced,
+    Committed, Comparator, Conclusion, Input, Observer, Outcome, Report, Reproduced,
     ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
 use crate::role::ByRole;
@@ -22,13 +22,13 @@ use crate::sample::Region;
 use crate::tensor::parallel;
 
 /// What somebody reads of what is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attention {
+#[derive(Clone, Copy, Debug)]
+pub enum Attention<'a> {
     /// The verdict alone: nothing is computed that does not decide it.
     Verdict,
     Report,
-    /// The report, and the map of mismatches.
-    Map,
+    /// The report; and this one is told where mismatches are.
+    Observed(&'a dyn Observer),
 }
 
 /// The judgement of a prepared subject.
@@ -89,13 +89,6 @@ pub struct Judged {
     pub part: Option<Part>,
 }
 
-impl Judged {
-    /// Mismatches counted by place, if that was requested.
-    pub fn map(&self) -> Option<&MismatchMap> {
-        self.found.as_ref()?.map.as_ref()
-    }
-}
-
 fn judge<S: Subject + ?Sized>(
     subject: &S,
     committed: Option<Committed>,
@@ -116,7 +109,12 @@ fn judge<S: Subject + ?Sized>(
         Naming::Tree { block_rows } => Some(subject.blocks(block_rows)?),
         Naming::Payload => None,
     };
-    let mut differ = subject.differ(attention == Attention::Map);
+    let observer = match attention {
+        Attention::Observed(observer) => Some(observer),
+        Attention::Verdict | Attention::Report => None,
+    };
+    let differ = subject.differ();
+    let mut differ = differ.map(|differ| differ.observed_by(observer));
     progress.begin(subject.work(part.as_ref()));
     let (trace, inputs) = parallel::join(
         || match (&part, &mut differ) {
@@ -135,7 +133,7 @@ fn judge<S: Subject + ?Sized>(
                 let described = result.map(|(role, array)| (*role, array.describe()));
                 described.into_iter().collect()
             }
-            Attention::Report | Attention::Map => subject.inputs(),
+            Attention::Report | Attention::Observed(_) => subject.inputs(),
         },
     );
     // A file that has changed explains what would else be a contradiction.

@@ -5,6 +5,7 @@ use super::axes::matmul_axes;
 use super::error::CheckError;
 use super::product::{Check, KernelRequest, KernelSource};
 use super::reader::Reader;
+use super::ttnn::TtnnConfiguration;
 use crate::emu::schedule::Schedule;
 use crate::io::{MAX_DOCUMENT, MAX_LOG, read_text, sha256};
 use crate::num::{F32, Format};
@@ -24,6 +25,12 @@ pub trait KernelTexts: std::fmt::Debug + Sync {
         check: &Check,
         shapes: &StoredShapes,
     ) -> Result<(Schedule, PlannedKernel), CheckError>;
+
+    /// What ttnn's configurations state.
+    ///
+    /// # Errors
+    /// If the text cannot be read, lacks a setting that decides bits, or has one that nobody knows.
+    fn ttnn(&self, text: &str) -> Result<TtnnConfiguration, String>;
 }
 
 /// Nobody reads any.
@@ -37,6 +44,10 @@ impl KernelTexts for () {
         let field = request.source.field();
         let reason = format!("`{field}`: this program reads no texts of kernels");
         Err(CheckError::request(field, reason))
+    }
+
+    fn ttnn(&self, _: &str) -> Result<TtnnConfiguration, String> {
+        Err("this program reads no texts of kernels".into())
     }
 }
 

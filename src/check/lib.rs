@@ -50,7 +50,7 @@ mod weights;
 
 use tcverify_common::{deadline, words};
 use tcverify_emu as emu;
-use tcverify_io::{self as io, generate};
+use tcverify_io::{self as io};
 use tcverify_num::{self as num, random};
 use tcverify_report::{self as report, sample};
 use tcverify_tensor as tensor;
@@ -84,5 +84,5 @@ pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
 pub use subject::{Subject, Terms};
-pub use ttnn::TtnnRequest;
+pub use ttnn::{TtnnConfiguration, TtnnRequest};
 pub use weights::{Quantised, Weights};

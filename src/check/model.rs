@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::error::CheckError;
+use super::kernel::KernelTexts;
 use super::product::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Pattern, Wanted, WantedScale};
@@ -103,7 +104,12 @@ impl ModelRequest {
     ///
     /// # Errors
     /// What there is instead, or what is wrong with an architecture file.
-    pub fn select(&self, scaled: bool, schedule: &Scheduling) -> Result<Model, CheckError> {
+    pub fn select(
+        &self,
+        scaled: bool,
+        schedule: &Scheduling,
+        texts: &dyn KernelTexts,
+    ) -> Result<Model, CheckError> {
         let scaled = scaled && !schedule.takes_scales();
         let (field, architecture, file) = match &self.from {
             ModelSource::File(path) => {
@@ -128,7 +134,7 @@ impl ModelRequest {
                 return Err(CheckError::request(field, reason));
             }
         }
-        let ttnn = self.ttnn.read()?;
+        let ttnn = self.ttnn.read(texts)?;
         let instruction = one("instruction", &self.instruction, &ttnn.fidelity)?;
         let wanted = Wanted {
             instruction: instruction.as_deref(),
@@ -159,9 +165,14 @@ impl ModelRequest {
     }
 
     /// The model with what happens between blocks of this K.
-    pub fn between_blocks(&self, model: Model, k: usize) -> Result<Model, CheckError> {
+    pub fn between_blocks(
+        &self,
+        model: Model,
+        k: usize,
+        texts: &dyn KernelTexts,
+    ) -> Result<Model, CheckError> {
         model.check_k(k)?;
-        let arithmetic = self.ttnn.between_blocks(model.arithmetic, k)?;
+        let arithmetic = self.ttnn.between_blocks(model.arithmetic, k, texts)?;
         Ok(Model {
             arithmetic,
             ..model

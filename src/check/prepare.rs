@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::arrays::{Arrays, confirm_unpacked, read_d};
 use super::choices::EngineChoice;
 use super::error::CheckError;
+use super::kernel::KernelTexts;
 use super::model::Model;
 use super::product::{Check, Expected};
 use super::reader::{Reader, RowRange, Tensors};
@@ -37,6 +38,8 @@ pub struct Prepared {
     format: Format,
     /// Those that there are, requested or not.
     pub(super) engines: &'static dyn Engines,
+    /// Who reads what libraries state.
+    texts: &'static dyn KernelTexts,
     engine: Engine<'static>,
     /// In place of the engine, where one was requested.
     pub(super) device: Option<Box<dyn FastEngine>>,
@@ -98,7 +101,7 @@ impl Prepared {
         if wanted.instruction.is_none() {
             wanted.instruction = scheduling.instruction().map(str::to_owned);
         }
-        let mut model = wanted.select(check.operands.has_scales(), &scheduling)?;
+        let mut model = wanted.select(check.operands.has_scales(), &scheduling, resources.texts)?;
         if check.operands.has(Role::SparseA) {
             model = model.of_compressed()?;
         }
@@ -144,7 +147,7 @@ impl Prepared {
         let number = check.engine.adapter();
         let device = number.map(|number| engines.device(number)).transpose();
         let device = device.map_err(CheckError::of("engine"))?;
-        let model = check.model.between_blocks(model, k)?;
+        let model = check.model.between_blocks(model, k, resources.texts)?;
         if let Some(d) = d {
             arrays.insert(Role::D, d);
         }
@@ -154,6 +157,7 @@ impl Prepared {
             scheduled,
             format,
             engines,
+            texts: resources.texts,
             engine,
             device: None,
             model,
@@ -191,6 +195,11 @@ impl Prepared {
             chunk.iter().fold(0, fold)
         });
         words.fold(0, |seed, word| SplitMix64(seed ^ word).word())
+    }
+
+    /// Who reads what libraries state.
+    pub fn texts(&self) -> &'static dyn KernelTexts {
+        self.texts
     }
 
     /// The request.

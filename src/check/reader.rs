@@ -227,10 +227,7 @@ pub fn open(
     let field = role.field();
     let opened = match source {
         Source::File(path) => from.files.source(path),
-        Source::Generated(spec) => {
-            let name = spec.to_string();
-            from.files.generated(name.as_ref(), spec, format, role)
-        }
+        Source::Generated(text) => from.files.generated(text, format, role),
         Source::Memory => {
             let tensor = from.memory.take(role, format);
             let tensor = tensor.map_err(CheckError::file(field))?.ok_or_else(|| {

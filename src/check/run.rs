@@ -3,6 +3,7 @@
 use super::choices::EngineChoice;
 use super::error::CheckError;
 use super::judge::{Attention, Judge};
+use super::kernel::KernelTexts;
 use super::part::Part;
 use super::prepare::Prepared;
 use super::product::{Check, ModelSource};
@@ -141,7 +142,7 @@ fn basis_of(model: &impl serde::Serialize, schedule: &impl serde::Serialize) -> 
 
 impl Check {
     /// Everything that decides a verdict, except the request's own fields and the arrays, which are not read.
-    pub fn basis(&self) -> Result<String, CheckError> {
+    pub fn basis(&self, texts: &dyn KernelTexts) -> Result<String, CheckError> {
         if let Some(kernel) = self.schedule.kernel() {
             let file = match &self.model.from {
                 ModelSource::File(path) => {
@@ -153,7 +154,8 @@ impl Check {
             return Ok(basis_of(&file, &kernel.source.sha256()?));
         }
         let scheduling = self.schedule.resolve()?;
-        let model = self.model.select(self.operands.has_scales(), &scheduling)?;
+        let scaled = self.operands.has_scales();
+        let model = self.model.select(scaled, &scheduling, texts)?;
         Ok(basis_of(&model.basis(), &scheduling.schedule))
     }
 }

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::generate::Spec;
-use crate::io::{IN_MEMORY, escaped_path};
+use crate::io::{GENERATED, IN_MEMORY, escaped_path, printable};
 
 /// What the text of an array begins with that a program holds in memory.
 const MEMORY: &str = "memory:";
@@ -17,33 +16,27 @@ const MEMORY: &str = "memory:";
 pub enum Source {
     /// `x.npy`, or one of many: `x.npz#name`, `x.safetensors#name`.
     File(PathBuf),
-    /// Numbers that a seed determines.
-    Generated(Spec),
+    /// `generate:…`: numbers that this text determines.
+    Generated(String),
     /// The caller's memory, see [`Prepared::from_tensors`](super::Prepared::from_tensors).
     Memory,
 }
 
 impl Source {
-    /// Reads what a person writes: a path, or `generate:SEED:CLASS:SHAPE`.
-    ///
-    /// # Errors
-    /// What is wrong with the description of a generated operand.
-    pub fn parse(text: &OsStr) -> Result<Source, String> {
-        let plain = text.to_str();
-        if plain == Some(MEMORY) {
-            return Ok(Source::Memory);
-        }
-        match plain.and_then(Spec::parse) {
-            Some(spec) => spec.map(Source::Generated),
-            None => Ok(Source::File(text.into())),
+    /// Of what a person writes: a path, or `generate:SEED:CLASS:SHAPE`.
+    pub fn of(text: &OsStr) -> Source {
+        match text.to_str() {
+            Some(MEMORY) => Source::Memory,
+            Some(text) if text.starts_with(GENERATED) => Source::Generated(text.to_owned()),
+            _ => Source::File(text.into()),
         }
     }
 
-    /// What [`Source::parse`] makes this of.
+    /// What [`Source::of`] makes this of.
     pub fn text(&self) -> OsString {
         match self {
             Source::File(path) => path.clone().into(),
-            Source::Generated(spec) => spec.to_string().into(),
+            Source::Generated(text) => text.clone().into(),
             Source::Memory => MEMORY.into(),
         }
     }
@@ -80,7 +73,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::File(path) => f.write_str(&escaped_path(path)),
-            Source::Generated(spec) => write!(f, "{spec}"),
+            Source::Generated(text) => f.write_str(&printable(text)),
             Source::Memory => f.write_str(IN_MEMORY),
         }
     }
@@ -99,6 +92,6 @@ impl<'de> Deserialize<'de> for Source {
         if text.is_empty() {
             return Err(D::Error::custom("a path is expected"));
         }
-        Source::parse(text.as_ref()).map_err(D::Error::custom)
+        Ok(Source::of(text.as_ref()))
     }
 }

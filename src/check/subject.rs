@@ -118,9 +118,9 @@ pub trait Subject: Sync {
     }
 
     /// What compares the captured result, if it is there.
-    fn differ(&self, map: bool) -> Option<Comparator<'_>> {
+    fn differ(&self) -> Option<Comparator<'_>> {
         let differ = Comparator::new(self.given()?, self.tolerance(), self.max_mismatches());
-        Some(differ.counting(self.layout()).mapping(map))
+        Some(differ.counting(self.layout()))
     }
 
     /// The arrays as a report has them; hashes them.

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::args::{
     FormatArgs, LayoutArgs, MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RequestArgs,
-    RuleArgs, ScheduleArgs, SetArgs, WholeOperation, arithmetic, in_options, operation, source,
+    RuleArgs, ScheduleArgs, SetArgs, WholeOperation, arithmetic, in_options, operation,
 };
 use super::commit::WholeArgs;
 use super::log::{WitnessArgs, bytes, unproven};
@@ -301,8 +301,7 @@ impl AuditArgs for AuditedProduct {
         in_options(self.format.fill(&mut fields))?;
         in_options(self.set.fill(&mut fields))?;
         for (role, own) in [(Role::A, &self.a), (Role::B, &self.b)] {
-            let own = own.as_deref().map(|path| source(role.field(), path));
-            let own = in_options(own.transpose())?;
+            let own = own.as_ref().map(|path| Source::of(path.as_os_str()));
             if let Some(field) = fields.array(role) {
                 *field = Some(own.unwrap_or(Source::Memory));
             }
@@ -345,7 +344,7 @@ impl AuditArgs for AuditedOperation {
             let named = word.to_str().and_then(|text| text.split_once('='));
             let named = named.and_then(|(name, path)| Some((Role::of_field(name)?, path)));
             let (role, path) = named.context("--own is NAME=FILE, such as weight=weight.npy")?;
-            let own = in_options(source(role.field(), Path::new(path)))?;
+            let own = Source::of(path.as_ref());
             let field = request.array(role);
             *field.with_context(|| format!("--own: operations have no {}", role.field()))? =
                 Some(own);

@@ -122,9 +122,10 @@ impl<A: RequestArgs> Check<A> {
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
-        let attention = match &reports.html {
-            Some(_) => Attention::Map,
-            None if self.report.is_unread() => Attention::Verdict,
+        let mapping = reports.html.as_ref().and_then(|_| prepared.mapping());
+        let attention = match &mapping {
+            Some(mapping) => Attention::Observed(mapping),
+            None if reports.html.is_none() && self.report.is_unread() => Attention::Verdict,
             None => Attention::Report,
         };
         let mut judged = match prepared.judge(attention, &Bar::new()) {
@@ -138,10 +139,7 @@ impl<A: RequestArgs> Check<A> {
         let report = &judged.report;
         let mut view = View::of(report).then(prepared.next_commands(report));
         if reports.html.is_some() {
-            view = view.pictured(&in_options_of(
-                &request,
-                prepared.page(report, judged.map()),
-            )?);
+            view = view.pictured(&in_options_of(&request, prepared.page(report, mapping))?);
         }
         self.report.forms.tell_report(reports, &view, report)
     }

@@ -6,12 +6,12 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use super::Ending;
-use super::args::{LayoutArgs, in_options, source};
+use super::args::{LayoutArgs, in_options};
 use super::progress::Bar;
 use super::reports::{FormArgs, PageArgs};
 use super::values::{any_format, word};
 use crate::batch::{Accept, AdmissionPolicy};
-use crate::check::{CheckError, MAX_MISMATCHES, Operands, RequestFields, Tf32Input};
+use crate::check::{CheckError, MAX_MISMATCHES, Operands, RequestFields, Source, Tf32Input};
 use crate::compare::document::{Answer, Explained};
 use crate::compare::runs::document::{RunsVerdict, StepResult};
 use crate::compare::{Compare as Request, CompareRuns, Hints, RunsError, Span};
@@ -173,8 +173,8 @@ impl Compare {
     }
 
     fn request(&self) -> Result<Request> {
-        let d = |path: &Path| in_options(source("d", path));
-        let mut request = Request::new([d(&self.left)?, d(&self.right)?]);
+        let results = [&self.left, &self.right];
+        let mut request = Request::new(results.map(|path| Source::of(path.as_os_str())));
         request.operands = self.operands()?;
         let searches = self.schedules != Schedules::Auto || self.limits() != Limits::default();
         ensure!(
@@ -266,8 +266,8 @@ impl Compare {
         };
         let of = |a: &PathBuf, b: &PathBuf| -> Result<Operands, CheckError> {
             let mut fields = RequestFields {
-                a: Some(source("a", a)?),
-                b: Some(source("b", b)?),
+                a: Some(Source::of(a.as_os_str())),
+                b: Some(Source::of(b.as_os_str())),
                 ..RequestFields::default()
             };
             self.layout.fill(&mut fields)?;

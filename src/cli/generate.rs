@@ -8,11 +8,11 @@ use clap::Args;
 use super::show;
 use super::values::{any_format, named};
 use crate::generate::Spec;
+use crate::io::Generated as _;
 use crate::io::npy::write_npy;
 use crate::io::{Output, payload_sha256};
 use crate::memory::Memory;
 use crate::num::Format;
-use crate::ops::float32::TORCH;
 use crate::role::Role;
 
 /// Write an operand that a seed determines
@@ -35,7 +35,7 @@ and NaNs among the rest), cancel (products that cancel in pairs), toggle (one bi
 a time), carry (fractions of ones), align (every distance of exponents), alternate (bits in turn), stagger (as cancel, from k = 1 on).")]
 pub struct Generate {
     /// generate:SEED:CLASS:SHAPE, such as generate:7:normal:4096x4096
-    #[arg(value_name = "SPEC", value_parser = spec)]
+    #[arg(value_name = "SPEC", value_parser = Spec::read)]
     spec: Spec,
 
     /// Format of the numbers
@@ -55,20 +55,14 @@ pub struct Generate {
     quiet: bool,
 }
 
-fn spec(text: &str) -> Result<Spec, String> {
-    Spec::parse(text).unwrap_or_else(|| Err("it begins with generate:".to_owned()))
-}
-
 impl Generate {
     pub fn run(self) -> Result<()> {
         super::args::is_npy(&self.output)?;
-        self.spec
-            .takes(self.dtype, TORCH)
-            .map_err(anyhow::Error::msg)?;
+        self.spec.takes(self.dtype).map_err(anyhow::Error::msg)?;
         let output = Output::prepare(&self.output)?;
         let tensor = self
             .spec
-            .tensor(self.dtype, self.role, &Memory::default(), TORCH)?;
+            .tensor(self.dtype, self.role, &Memory::default())?;
         output.commit(|out| write_npy(&tensor, out))?;
         show::written(&self.output, payload_sha256(&tensor), self.quiet)
     }

@@ -7,13 +7,13 @@ use clap::Args;
 
 use super::args::{
     MemoryArgs, OperandArgs, OperationArgs, OperationHint, OperationJudgeArgs, RuleArgs,
-    in_operation_options, in_options, source,
+    in_operation_options, in_options,
 };
 use super::progress::Bar;
 use super::show::write_pretty;
 use super::values::{any_format, word};
 use super::{Ending, show};
-use crate::check::{CheckError, EngineChoice, Verb, shell_line};
+use crate::check::{CheckError, EngineChoice, Source, Verb, shell_line};
 use crate::compose::Request as CheckRequest;
 use crate::compose::{Fit, identify};
 use crate::identify::document::FITS_SHOWN;
@@ -135,7 +135,7 @@ impl Identify {
     fn request(&self) -> Result<Request, CheckError> {
         Ok(Request {
             operands: self.operands.operands()?,
-            d: source("d", &self.d)?,
+            d: Source::of(self.d.as_os_str()),
             formats: Formats {
                 a: self.dtype,
                 b: self.dtype_b,

@@ -63,7 +63,9 @@ fn source() -> impl Strategy<Value = Source> {
     );
     prop_oneof![
         path().prop_map(Source::File),
-        spec.prop_map(|(seed, class, shape)| Source::Generated(Spec::new(seed, class, shape))),
+        spec.prop_map(|(seed, class, shape)| Source::Generated(
+            Spec::new(seed, class, shape).to_string()
+        )),
     ]
 }
 

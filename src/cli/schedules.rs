@@ -13,6 +13,7 @@ use crate::check::schedule::read;
 use crate::emu::KnownBy;
 use crate::emu::schedule::{Schedule, presets};
 use crate::emu::step::Constant;
+use crate::forms::InWords as _;
 use crate::report::Scheduled;
 
 /// List the schedules: how kernels chain an instruction over K
@@ -71,7 +72,7 @@ impl Schedules {
                         "{:<25} {:<11} {}",
                         schedule.name, schedule.evidence, schedule.title
                     )?;
-                    writeln!(out, "{:<25} {:<11} {}", "", "", schedule.spec.summary())?;
+                    writeln!(out, "{:<25} {:<11} {}", "", "", schedule.spec.in_words())?;
                 }
             }
             Ok(())
@@ -81,7 +82,7 @@ impl Schedules {
 
 fn describe(schedule: &Schedule, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}: {}\n", schedule.name, schedule.title)?;
-    writeln!(out, "  {}", schedule.spec.summary())?;
+    writeln!(out, "  {}", schedule.spec.in_words())?;
     writeln!(out, "  sha256 {}\n", schedule.spec.sha256())?;
     let known = |constant: &str| schedule.known_by(constant);
     constants(&schedule.spec.constants(), known, [18, 12], out)?;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::console::locked;
-use super::{Container, Fault, FaultKind, FileError, MappedFile, Privacy, STDIN, Source, stream};
-use crate::generate::{Drawn, Spec, TorchNumbers};
+use super::{
+    Container, Fault, FaultKind, FileError, Generator, MappedFile, Privacy, STDIN, Source, stream,
+};
 use crate::memory::{Limits, Memory};
 use crate::num::Format;
 use crate::role::Role;
@@ -28,15 +29,20 @@ use crate::role::Role;
 /// assert_eq!(a.file().sha256(), files.source(&path)?.file().sha256()); // hashed once
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Files {
     privacy: Privacy,
     memory: Memory,
     open: Mutex<Open>,
     /// A thread that opens a path which another one is opening waits, and finds the file open.
     turns: Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>,
-    /// Who draws numbers as torch does.
-    drawn: Drawn<'static>,
+    generator: &'static dyn Generator,
+}
+
+impl Default for Files {
+    fn default() -> Files {
+        Files::new(Privacy::default(), Limits::default())
+    }
 }
 
 impl Files {
@@ -46,15 +52,14 @@ impl Files {
             memory: Memory::new(limits),
             open: Mutex::default(),
             turns: Mutex::default(),
-            drawn: None,
+            generator: &(),
         }
     }
 
-    /// With numbers that torch draws on a GPU.
+    /// With operands that this one generates.
     #[must_use]
-    pub fn drawing(self, torch: &'static dyn TorchNumbers) -> Files {
-        let drawn = Some(torch);
-        Files { drawn, ..self }
+    pub fn generating(self, generator: &'static dyn Generator) -> Files {
+        Files { generator, ..self }
     }
 
     /// Of people who are not trusted, see [`Memory::strict`].
@@ -81,19 +86,16 @@ impl Files {
     }
 
     /// The array that `generate:…` specifies.
-    pub fn generated(
-        &self,
-        name: &Path,
-        spec: &Spec,
-        format: Format,
-        role: Role,
-    ) -> Result<Source, FileError> {
-        let taken = spec.takes(format, self.drawn);
+    pub fn generated(&self, text: &str, format: Format, role: Role) -> Result<Source, FileError> {
+        let name = Path::new(text);
+        let operand = self.generator.read(text).map_err(Fault::from);
+        let operand = operand.map_err(|fault| fault.of(name))?;
+        let taken = operand.takes(format);
         taken.map_err(|reason| Fault::new(FaultKind::Elements, reason).of(name))?;
-        let make = || Source::generated(name, spec, format, role, (&self.memory, self.drawn));
+        let make = || Source::generated(name, &*operand, format, role, &self.memory);
         // Once more without unused files, if memory lacks.
-        let made = make().or_else(|error| if self.release() { make() } else { Err(error) });
-        made.map_err(|error| Fault::from(error).of(name))
+        let made = make().or_else(|fault| if self.release() { make() } else { Err(fault) });
+        made.map_err(|fault| fault.of(name))
     }
 
     /// Opens a file of any kind.

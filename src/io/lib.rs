@@ -1,5 +1,4 @@
-//! Files in and out: arrays in `.npy`, `.npz` and `.safetensors`, whole-or-nothing outputs, digests, and operands that
-//! a seed determines.
+//! Files in and out: arrays in `.npy`, `.npz` and `.safetensors`, whole-or-nothing outputs, and digests.
 //!
 //! What is read is untrusted: no header makes this crate allocate what it claims, and a file that changes meanwhile is
 //! an error. Nothing here knows of products.
@@ -9,7 +8,7 @@ mod container;
 mod digest;
 mod error;
 mod files;
-pub mod generate;
+mod generated;
 mod guard;
 mod mapped;
 pub mod memory;
@@ -22,14 +21,15 @@ mod temporary;
 mod text;
 pub mod tree;
 
-use tcverify_common::{deadline, role, words};
-use tcverify_num::{self as num, random};
+use tcverify_common::{deadline, role};
+use tcverify_num as num;
 use tcverify_tensor as tensor;
 
 pub use container::{Container, LONGEST_PATH, name_prefix, on_disk};
 pub use digest::{from_hex, parse_sha256, payload_sha256, sha256};
 pub use error::{Fault, FaultKind, FileError};
 pub use files::Files;
+pub use generated::{GENERATED, Generated, Generator};
 pub use guard::Fleeting;
 pub use guard::guard_process;
 pub use mapped::{MappedFile, PRIVATE_BYTES, Privacy};

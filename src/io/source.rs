@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::npy::{Descr, Header, payload_length, write_header};
-use super::{Fault, FaultKind, FileError, Files, MappedFile};
-use crate::generate::{Drawn, Spec};
-use crate::memory::{Memory, MemoryError};
+use super::{Fault, FaultKind, FileError, Files, Generated, MappedFile};
+use crate::memory::Memory;
 use crate::num::Format;
 use crate::role::Role;
 use crate::tensor::{Bytes, Tensor};
@@ -56,21 +55,21 @@ impl Source {
         Files::default().source(path)
     }
 
-    /// The array that a specification generates, as a file of that name.
-    pub fn generated(
+    /// The array that a text specifies, as a file of that name.
+    pub(super) fn generated(
         name: &Path,
-        spec: &Spec,
+        operand: &dyn Generated,
         format: Format,
         role: Role,
-        (memory, drawn): (&Memory, Drawn),
-    ) -> Result<Source, MemoryError> {
+        memory: &Memory,
+    ) -> Result<Source, Fault> {
         let mut start = Vec::new();
-        write_header(format, &spec.shape, &mut start).expect("memory takes everything");
-        // At most 2^35 bytes, see there.
-        let mut block = memory.zeroed(start.len() + spec.elements() * format.bytes())?;
+        write_header(format, operand.shape(), &mut start).expect("memory takes everything");
+        let payload = payload_length(operand.shape(), format.bytes())?;
+        let mut block = memory.zeroed(start.len() + payload)?;
         let (head, payload) = block.as_mut().split_at_mut(start.len());
         head.copy_from_slice(&start);
-        spec.fill(format, role, payload, drawn);
+        operand.fill(format, role, payload);
         let header = Header::parse(block.as_ref()).expect("what was written is read");
         let file = Arc::new(MappedFile::of_block(name, block));
         Ok(Source::new(name.to_owned(), file.clone(), file, header))

@@ -7,7 +7,6 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::classes::{Classes, Kind, kind};
-use super::map::{Filling, MismatchMap};
 use super::mismatch_sample::{KEPT, MismatchSample, Reach, SampledElement};
 use tcverify_emu::layout::{LayoutKind, Units};
 use tcverify_emu::{Band, Element};
@@ -112,6 +111,14 @@ pub struct Comparison {
     pub first: Vec<Mismatch>,
 }
 
+/// Who is told of elements while they are compared, by many threads at once. Rows count on from matrix to matrix.
+pub trait Observer: std::fmt::Debug + Sync {
+    /// This element is compared, and not all are.
+    fn examined(&self, row: usize, column: usize);
+    /// This element differs.
+    fn differs(&self, row: usize, column: usize);
+}
+
 /// Compares a D given whole with a D reproduced band by band.
 pub struct Comparator<'a> {
     pub(super) given: Planes<'a>,
@@ -122,15 +129,14 @@ pub struct Comparator<'a> {
     /// The last row that [`Comparator::compare_some`] counted as touched.
     last_row: Option<usize>,
     pub(super) units: Option<(LayoutKind, Vec<AtomicU64>)>,
-    map: Option<Filling>,
+    observer: Option<&'a dyn Observer>,
     pub(super) found: Found,
 }
 
-/// A comparison, and what else was asked for.
+/// A comparison, and samples of its elements.
 #[derive(Clone, Debug)]
 pub struct Conclusion {
     pub comparison: Comparison,
-    pub map: Option<MismatchMap>,
     pub sample: MismatchSample,
 }
 
@@ -165,19 +171,14 @@ impl<'a> Comparator<'a> {
             compared: 0,
             last_row: None,
             units: None,
-            map: None,
+            observer: None,
             found: Found::default(),
         }
     }
 
-    /// Also counts mismatches by place.
-    pub fn mapping(self, wanted: bool) -> Comparator<'a> {
-        let planes = self.given;
-        let filling = || Filling::new(planes.batches(), planes.rows(), planes.columns());
-        Comparator {
-            map: wanted.then(filling),
-            ..self
-        }
+    /// With somebody who is told where mismatches are.
+    pub fn observed_by(self, observer: Option<&'a dyn Observer>) -> Comparator<'a> {
+        Comparator { observer, ..self }
     }
 
     /// Also counts mismatches by the unit of the instruction that holds them.
@@ -248,8 +249,8 @@ impl<'a> Comparator<'a> {
         for (at, &reproduced) in elements.iter().zip(reproduced) {
             let given = self.given.plane(at.batch).code(at.row, at.column);
             let row = at.batch * m + at.row;
-            if let Some(map) = &mut self.map {
-                map.compared(row, at.column);
+            if let Some(observer) = self.observer {
+                observer.examined(row, at.column);
             }
             if given == reproduced {
                 let seen = SampledElement::new(row * n + at.column, reproduced, given);
@@ -289,8 +290,8 @@ impl<'a> Comparator<'a> {
             .reach
             .different
             .add(SampledElement::new(position, reproduced, given));
-        if let Some(map) = &self.map {
-            map.mark(row, column);
+        if let Some(observer) = self.observer {
+            observer.differs(row, column);
         }
         if let Some((layout, counts)) = &self.units {
             let (m, n) = (self.given.rows(), self.given.columns());
@@ -324,7 +325,7 @@ impl<'a> Comparator<'a> {
         self.conclude().comparison
     }
 
-    /// The whole comparison, the map if one was asked for, and where the mismatches are.
+    /// The whole comparison, and where the mismatches are.
     pub fn conclude(self) -> Conclusion {
         let format = self.format();
         let shape = self.given.tensor().shape();
@@ -365,11 +366,7 @@ impl<'a> Comparator<'a> {
                 })
                 .collect(),
         };
-        Conclusion {
-            comparison,
-            map: self.map.map(Filling::finish),
-            sample,
-        }
+        Conclusion { comparison, sample }
     }
 }
 

@@ -6,7 +6,6 @@
 mod classes;
 mod diff;
 mod document;
-pub mod map;
 mod merged;
 mod mismatch_sample;
 mod model_file;
@@ -18,13 +17,14 @@ mod scheduled;
 mod terms;
 
 pub use classes::{Classes, Kind};
-pub use diff::{Bucket, Comparator, Comparison, Conclusion, Largest, Mismatch, Tolerance};
+pub use diff::{
+    Bucket, Comparator, Comparison, Conclusion, Largest, Mismatch, Observer, Tolerance,
+};
 pub use document::{
     Ambiguity, Cause, CauseArea, Committed, Conversion, Drawn, EngineUsed, Input, LowBits, Missed,
     NonFinite, Outcome, Place, Report, Reproduced, ReproducedTree, SCHEMA, SameBits, Sampled,
     SeedFrom, Tool, Unit, Verdict, write_json,
 };
-pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use merged::{Merged, SignedParts, VouchingKey};
 pub use mismatch_sample::{KEPT, MismatchSample, SampledElement};
 pub use model_file::ModelFile;

@@ -24,8 +24,6 @@ pub struct Scheduled {
     pub file: Option<ModelFile>,
     /// Restrictions, for people.
     pub notes: Vec<String>,
-    /// The schedule in one line, for people.
-    pub summary: String,
     /// Everything that decides a bit, as the request changed it, without the numbers of `factors`.
     pub spec: ScheduleSpec,
     /// Digest of `spec` as canonical JSON.
@@ -193,7 +191,6 @@ impl Scheduled {
             evidence: schedule.evidence,
             file: None,
             notes: schedule.notes.clone(),
-            summary: schedule.spec.summary(),
             spec: schedule.spec.clone(),
             sha256: schedule.spec.sha256(),
             sources: cited(&schedule.sources, keys),

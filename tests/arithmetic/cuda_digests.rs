@@ -10,7 +10,6 @@ use tcverify::generate::Spec;
 use tcverify::kernels::Platform;
 use tcverify::memory::Memory;
 use tcverify::num::Format;
-use tcverify::ops::float32::TORCH;
 use tcverify::role::Role;
 use tcverify::tensor::Tensor;
 
@@ -44,10 +43,8 @@ fn operands(family: &str, rows: u64) -> [String; 3] {
 }
 
 fn made(spec: &str) -> Tensor {
-    let spec = Spec::parse(spec)
-        .expect("a generated operand")
-        .expect("a spec");
-    let tensor = spec.tensor(Format::Bf16, Role::A, &Memory::default(), TORCH);
+    let spec = Spec::read(spec).expect("a generated operand");
+    let tensor = spec.tensor(Format::Bf16, Role::A, &Memory::default());
     tensor.expect("memory for an operand")
 }
 

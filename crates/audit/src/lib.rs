@@ -24,6 +24,7 @@ use tcverify_compose as compose;
 use tcverify_emu as emu;
 use tcverify_forms as forms;
 use tcverify_io as io;
+use tcverify_libraries as libraries;
 use tcverify_num as num;
 use tcverify_operation as operation;
 use tcverify_provenance::{attest, commit, tlog};

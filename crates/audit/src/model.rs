@@ -11,6 +11,7 @@ use crate::emu::schedule::{ActivationChoice, Multiply, Scaling};
 use crate::emu::{Arithmetic, Engine, Engines};
 use crate::io::printable;
 use crate::io::tree::Hash;
+use crate::libraries;
 use crate::num::{F32, Factor, Format};
 use crate::operation::{BoundOperation, Operation};
 use crate::report::{self, Product, ProductRule, Rule};
@@ -113,8 +114,12 @@ impl ProductModel {
         let has = |role| check.operands.has(role);
         let scheduling = check.schedule.resolve()?;
         scheduling.check_added(has(Role::Bias), has(Role::C))?;
-        let model = check.model.select(has(Role::ScaleA), &scheduling)?;
-        let model = check.model.between_blocks(model, product.k)?;
+        let model = check
+            .model
+            .select(has(Role::ScaleA), &scheduling, libraries::texts())?;
+        let model = check
+            .model
+            .between_blocks(model, product.k, libraries::texts())?;
         let sha256 = model.arithmetic.sha256();
         if sha256 != committed.to_string() {
             return nothing(format!(

@@ -62,8 +62,8 @@ use crate::check::{
 use crate::commit::{Along, CommittedRule};
 use crate::deadline::interruptible;
 use crate::explain::Wish;
-use crate::forms::Pictured;
-use crate::report::{Ambiguity, Cause, Conclusion, Input, MismatchMap, Place, Report, Verdict};
+use crate::forms::{Mapping, Pictured};
+use crate::report::{Ambiguity, Cause, Conclusion, Input, Place, Report, Verdict};
 use crate::role::{ByRole, Role};
 
 /// What would give a result that differs; where nothing is known to, what was tried and refuted, and what was not
@@ -123,7 +123,7 @@ pub trait Examined: Subject {
             let judged = self.verdict(confirmed, attention, progress)?;
             Ok(match attention {
                 Attention::Verdict => judged,
-                Attention::Report | Attention::Map => self.completed(judged),
+                Attention::Report | Attention::Observed(_) => self.completed(judged),
             })
         });
         judged.unwrap_or_else(|ended| Err(CheckError::ended(ended)))
@@ -204,11 +204,16 @@ pub trait Examined: Subject {
         first.into_iter().chain(search).collect()
     }
 
+    /// A map of mismatches, for whoever judges with a page in mind; none where a digest is compared.
+    fn mapping(&self) -> Option<Mapping> {
+        self.given().map(Mapping::of)
+    }
+
     /// The page of what was judged: the map, and how the first mismatch is computed.
     ///
     /// # Errors
     /// If a file has changed.
-    fn page(&self, report: &Report, map: Option<&MismatchMap>) -> Result<Pictured, CheckError> {
+    fn page(&self, report: &Report, map: Option<Mapping>) -> Result<Pictured, CheckError> {
         let first = first_mismatch(report);
         let first = first.filter(|_| self.is_explained_on_pages());
         let trace = first.map(|index| {
@@ -218,7 +223,7 @@ pub trait Examined: Subject {
         });
         Ok(Pictured {
             trace: trace.transpose()?,
-            map: map.cloned(),
+            map: map.map(Mapping::finish),
         })
     }
 }
@@ -233,9 +238,9 @@ impl Request {
     }
 
     /// Everything that decides a verdict, except the request's own fields and the arrays, which are not read.
-    pub fn basis(&self) -> Result<String, CheckError> {
+    pub fn basis(&self, resources: &Resources) -> Result<String, CheckError> {
         match self {
-            Request::Product(check) => check.basis(),
+            Request::Product(check) => check.basis(resources.texts),
             Request::Operation(operation) => operation.basis(),
         }
     }

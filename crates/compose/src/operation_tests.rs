@@ -76,7 +76,9 @@ fn one_variant_and_another() {
     .expect("a file");
     (request.variant, request.variant_file) = (None, Some(file));
     let prepared = request.prepare(&resources()).expect("an operation");
-    let judged = prepared.judge(Attention::Map, &()).expect("a verdict");
+    let mapping = prepared.mapping().expect("y is compared");
+    let judged = prepared.judge(Attention::Observed(&mapping), &());
+    let judged = judged.expect("a verdict");
     let report = &judged.report;
     assert_eq!(report.verdict, Verdict::Different);
     let command = report.command.as_deref().expect("files have a command");
@@ -95,7 +97,8 @@ fn one_variant_and_another() {
         command.contains("--variant=ptx ") && !command.contains("variant-file"),
         "{command}"
     );
-    let page = prepared.page(&judged.report, judged.map()).expect("a page");
+    let page = prepared.page(&judged.report, Some(mapping));
+    let page = page.expect("a page");
     assert!(page.map.is_some() && page.trace.is_some());
     let explained = prepared.explain(&[0, 1]).expect("an element");
     assert_eq!(

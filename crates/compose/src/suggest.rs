@@ -58,7 +58,8 @@ pub fn diagnosis(
         architecture: &prepared.choice().architecture.name,
         rule: &|operands| {
             let model = prepared.request().clone().with_formats(operands).model;
-            let model = model.select(scaled, prepared.scheduling()).ok()?;
+            let (schedule, texts) = (prepared.scheduling(), prepared.texts());
+            let model = model.select(scaled, schedule, texts).ok()?;
             Some(model.arithmetic)
         },
         catalogue: Catalogue::builtin(),

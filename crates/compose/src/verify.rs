@@ -6,6 +6,7 @@ mod consistency;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tcverify_generate::Spec;
 
 use super::Request;
 use crate::check::{Check, CheckError, Progress, Resources, Source, Subject};
@@ -229,9 +230,10 @@ fn misplaced(product: &Product, check: &Check) -> Vec<String> {
     let b = stored(product.transpose_b, [product.k, product.n]);
     let all = |sizes: &[usize]| sizes.iter().copied().fold(1, usize::saturating_mul);
     let sentence = |(role, source): (Role, &Source)| {
-        let Source::Generated(spec) = source else {
+        let Source::Generated(text) = source else {
             return None;
         };
+        let spec = Spec::read(text).ok()?;
         let place = match role {
             Role::A | Role::ScaleA => a,
             Role::B | Role::ScaleB => b,

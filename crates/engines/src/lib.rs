@@ -1,9 +1,9 @@
-//! What checks of this machine run with: vector kernels and GPUs, and who reads texts of kernels. Checks know none of these;
+//! What checks of this machine run with: vector kernels and GPUs, who generates operands and reads texts of kernels. Checks know none of these;
 //! they get them as [`Resources`].
 
 use tcverify_check as check;
 use tcverify_emu as emu;
-use tcverify_float32::OnGpu;
+use tcverify_generate::Specified;
 use tcverify_gpu::Gpu;
 use tcverify_io as io;
 use tcverify_kernels::{self as kernels, Platform};
@@ -46,7 +46,7 @@ pub fn resources() -> Resources {
 /// The resources, with these files.
 pub fn resources_of(files: Files) -> Resources {
     Resources {
-        files: files.drawing(&OnGpu),
+        files: files.generating(&Specified),
         engines: here(),
         texts: libraries::texts(),
     }

@@ -10,7 +10,6 @@ mod mufu;
 mod native;
 mod perturbation;
 pub mod randn;
-mod torch;
 mod trace;
 
 use std::fmt;
@@ -26,7 +25,6 @@ pub use functions::{
 pub use mufu::{Function, mufu, sine, tables};
 pub use native::{Natively, with_fma};
 pub use perturbation::{Perturbed, UlpPerturbation};
-pub use torch::{OnGpu, TORCH};
 pub use trace::{Event, Log, Tracing};
 
 use crate::num::Format;

@@ -4,6 +4,7 @@ use super::{
     Cut, DroppedRemainder, How, KCut, Kept, MergeOrder, Plan, Residue, Settings, Slice, Sourced,
     Start,
 };
+use crate::forms::InWords as _;
 use crate::num::Format;
 use crate::words::Word as _;
 
@@ -72,7 +73,7 @@ impl Plan {
     /// One line: `4 slices of 256 k, added in order in f32; tiles of 64 k, the partial one last`.
     pub fn summary(&self) -> String {
         if let Some(order) = &self.order {
-            return order.summary();
+            return order.in_words();
         }
         let mut parts = vec![self.slices_text()];
         if let Some(tile) = self.tile {

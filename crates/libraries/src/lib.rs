@@ -8,6 +8,7 @@
 //! * `family`: one file for each family of kernels.
 //! * `plan`: the order itself.
 //! * `cublaslt`: cublasLt's numbers and their names.
+//! * `ttnn`: Tenstorrent's configurations, which state a model's settings, no order.
 
 mod compare;
 mod cublaslt;
@@ -28,6 +29,7 @@ mod settings;
 mod sourced;
 mod table;
 mod text;
+mod ttnn;
 
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,7 @@ pub use crate::check::{Accumulation, Partition, Scheme, Weights};
 use tcverify_check as check;
 use tcverify_common::{role, words};
 use tcverify_emu as emu;
+use tcverify_forms as forms;
 use tcverify_io as io;
 use tcverify_num as num;
 #[cfg(test)]

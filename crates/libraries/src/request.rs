@@ -6,7 +6,7 @@ use super::{
 };
 use crate::check::{
     Check, CheckError, FormatsFrom, KernelRequest, KernelSource, KernelTexts, PlannedKernel,
-    RequestFields, StoredShapes,
+    RequestFields, StoredShapes, TtnnConfiguration,
 };
 use crate::emu::schedule::Schedule;
 use crate::io::{escaped_path, printable, sha256};
@@ -249,6 +249,10 @@ impl KernelTexts for Texts {
             factors,
         };
         Ok((schedule, planned))
+    }
+
+    fn ttnn(&self, text: &str) -> Result<TtnnConfiguration, String> {
+        super::ttnn::read(text)
     }
 }
 

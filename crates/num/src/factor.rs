@@ -77,31 +77,35 @@ impl<'de> Deserialize<'de> for Factor {
 }
 
 #[cfg(test)]
-#[test]
-fn a_factor_is_what_was_written() {
-    let read = |text: &str| text.parse::<Factor>().expect("a number");
-    assert_eq!(read("0.1").f32, F32(0x3dcc_cccd));
-    assert_eq!(read("0.1").as_f64(), 0.1);
-    assert_eq!(read("0x3dcccccd").as_f64(), f64::from(0.1f32));
-    assert_eq!(Factor::shortest(0x3dcc_cccd), read("0.1"));
-    for text in [
-        "0.1",
-        "0x3dcccccd",
-        "0.1000000000000001",
-        "-2",
-        "inf",
-        "nan",
-        "1e-20",
-    ] {
-        let factor = read(text);
-        assert_eq!(read(&factor.to_string()), factor, "{text}");
-        let json = serde_json::to_string(&factor).expect("plain data");
-        assert_eq!(
-            serde_json::from_str::<Factor>(&json).expect("a factor"),
-            factor
-        );
-    }
-    for wrong in ["", "x", "1e99", "1e-60"] {
-        assert!(wrong.parse::<Factor>().is_err(), "{wrong:?}");
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_is_what_was_written() {
+        let read = |text: &str| text.parse::<Factor>().expect("a number");
+        assert_eq!(read("0.1").f32, F32(0x3dcc_cccd));
+        assert_eq!(read("0.1").as_f64(), 0.1);
+        assert_eq!(read("0x3dcccccd").as_f64(), f64::from(0.1f32));
+        assert_eq!(Factor::shortest(0x3dcc_cccd), read("0.1"));
+        for text in [
+            "0.1",
+            "0x3dcccccd",
+            "0.1000000000000001",
+            "-2",
+            "inf",
+            "nan",
+            "1e-20",
+        ] {
+            let factor = read(text);
+            assert_eq!(read(&factor.to_string()), factor, "{text}");
+            let json = serde_json::to_string(&factor).expect("plain data");
+            assert_eq!(
+                serde_json::from_str::<Factor>(&json).expect("a factor"),
+                factor
+            );
+        }
+        for wrong in ["", "x", "1e99", "1e-60"] {
+            assert!(wrong.parse::<Factor>().is_err(), "{wrong:?}");
+        }
     }
 }

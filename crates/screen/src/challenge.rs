@@ -10,6 +10,7 @@ use super::make::finished;
 use super::results::Results;
 use super::suite::{Challenge, Route, Suite};
 use crate::check::Source;
+use crate::generate::Spec;
 use crate::io::printable;
 use crate::io::tree::{Hash, leaf};
 use crate::random::SplitMix64;
@@ -108,8 +109,10 @@ pub fn challenge(
     for product in &mut chosen {
         let seed = random.word();
         for role in Role::PRODUCT {
-            if let Some(Some(Source::Generated(spec))) = product.check.array(*role) {
+            if let Some(Some(Source::Generated(text))) = product.check.array(*role) {
+                let mut spec = Spec::read(text)?;
                 spec.reseed(seed);
+                *text = spec.to_string();
             }
         }
         product.sha256 = UNKNOWN;

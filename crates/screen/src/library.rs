@@ -160,7 +160,7 @@ pub fn order(product: &Product) -> String {
 }
 
 pub(super) fn spec(seed: u64, class: Class, [rows, columns]: [usize; 2]) -> Source {
-    Source::Generated(Spec::new(seed, class, vec![rows, columns]))
+    Source::Generated(Spec::new(seed, class, vec![rows, columns]).to_string())
 }
 
 pub(super) fn fields(

@@ -11,6 +11,7 @@ use super::tiles::Tiles;
 use crate::check::{Check, Prepared, RequestFields, Source};
 use crate::engines::resources;
 use crate::envelope;
+use crate::generate::Spec;
 use crate::io::tree::Hash;
 use crate::io::{Fault, MappedFile, escaped_path, printable};
 use crate::libraries::check_of;
@@ -160,12 +161,14 @@ impl Product {
                 Role::ScaleB => vec![self.k.div_ceil(block), self.n],
                 _ => vec![self.m, self.n],
             };
-            if let Source::Generated(spec) = source
-                && spec.shape != wanted
-            {
+            let Source::Generated(text) = source else {
+                continue;
+            };
+            let field = role.field();
+            let spec = Spec::read(text).map_err(|reason| format!("`{field}`: {reason}"))?;
+            if spec.shape != wanted {
                 return Err(format!(
-                    "`{}` does not have the size that the product declares",
-                    role.field()
+                    "`{field}` does not have the size that the product declares"
                 ));
             }
         }

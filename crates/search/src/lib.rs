@@ -11,6 +11,7 @@ use tcverify_compose as compose;
 use tcverify_emu as emu;
 use tcverify_engines as engines;
 use tcverify_forms as forms;
+use tcverify_generate as generate;
 use tcverify_io as io;
 #[cfg(test)]
 use tcverify_kernels as kernels;

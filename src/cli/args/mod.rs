@@ -19,7 +19,7 @@ pub use self::operation::{
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 pub use self::set::SetArgs;
 use crate::batch::AdmissionPolicy;
-use crate::check::{CheckError, Resources, Source, option};
+use crate::check::{CheckError, Resources, option};
 use crate::cli::show;
 use crate::compose::{Examined, Request, describe};
 use crate::engines::resources_of;
@@ -84,11 +84,6 @@ pub fn size(text: &str) -> Result<u64, String> {
     let bytes = digits.parse::<u64>().ok();
     let bytes = bytes.and_then(|n| n.checked_mul(1 << shift));
     bytes.ok_or_else(|| "write bytes, such as 8589934592, 512M or 8G".to_owned())
-}
-
-/// An array that a command line names.
-pub fn source(field: &'static str, path: &Path) -> Result<Source, CheckError> {
-    Source::parse(path.as_os_str()).map_err(CheckError::of(field))
 }
 
 /// Reads the private key of whoever signs, which no output may overwrite.

@@ -52,7 +52,7 @@ impl OperationArgs {
             let named = named.filter(|(role, _)| Role::OPERATION.contains(role));
             match named {
                 Some((role, path)) => {
-                    let source = Source::parse(path.as_ref()).map_err(anyhow::Error::msg)?;
+                    let source = Source::of(path.as_ref());
                     let twice = request.arrays().contains_key(&role);
                     ensure!(!twice, "{} is named twice", role.field());
                     set(&mut request, role, source);
@@ -83,8 +83,7 @@ impl OperationArgs {
             );
         }
         for (role, path) in free.into_iter().zip(plain) {
-            let source = Source::parse(path).map_err(anyhow::Error::msg)?;
-            set(&mut request, role, source);
+            set(&mut request, role, Source::of(path));
         }
         Ok(request)
     }

@@ -9,9 +9,9 @@ use super::fields::{
     CapturedArgs, ChangeArgs, EngineArgs, FormatArgs, JudgeArgs, KernelArgs, LayoutArgs,
     MatrixArgs, ModelArgs, PresetArgs, ResultArgs,
 };
+use super::in_options;
 use super::set::SetArgs;
-use super::{in_options, source};
-use crate::check::{Check, CheckError, Operands, RequestFields};
+use crate::check::{Check, CheckError, Operands, RequestFields, Source};
 use crate::libraries;
 use crate::num::Format;
 
@@ -94,7 +94,7 @@ impl ProductArgs {
         d_dtype: Option<Format>,
     ) -> Result<RequestFields, CheckError> {
         Ok(RequestFields {
-            d: d.map(|d| source("d", d)).transpose()?,
+            d: d.map(|d| Source::of(d.as_os_str())),
             d_dtype,
             ..self.fields()?
         })

@@ -30,7 +30,6 @@ mod overrides;
 mod run;
 mod shared;
 mod spec;
-mod summary;
 mod sums;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -298,24 +298,28 @@ fn rounded(code: u32, how: TermRounding) -> u32 {
 }
 
 #[cfg(test)]
-#[test]
-fn terms_are_rounded_as_their_formats_are() {
-    use crate::num::Rounding;
-    let mut random = tcverify_num::random::SplitMix64(3);
-    let lower = [0, 1, 0xfff, 0x1000, 0x1001, 0x1fff];
-    let uppers = 0..1u32 << 19;
-    let edges = uppers.step_by(7).flat_map(|x| lower.map(|y| x << 13 | y));
-    let any = (0..200_000).map(|_| random.word() as u32);
-    for code in edges.chain(any) {
-        for (how, rounding) in [
-            (TermRounding::Rz, Rounding::TowardZero),
-            (TermRounding::Rna, Rounding::NearestAway),
-        ] {
-            let want = crate::num::tf32_code(code.into(), rounding) as u32;
-            assert_eq!(rounded(code, how), want, "{code:x}");
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_rounded_as_their_formats_are() {
+        use crate::num::Rounding;
+        let mut random = tcverify_num::random::SplitMix64(3);
+        let lower = [0, 1, 0xfff, 0x1000, 0x1001, 0x1fff];
+        let uppers = 0..1u32 << 19;
+        let edges = uppers.step_by(7).flat_map(|x| lower.map(|y| x << 13 | y));
+        let any = (0..200_000).map(|_| random.word() as u32);
+        for code in edges.chain(any) {
+            for (how, rounding) in [
+                (TermRounding::Rz, Rounding::TowardZero),
+                (TermRounding::Rna, Rounding::NearestAway),
+            ] {
+                let want = crate::num::tf32_code(code.into(), rounding) as u32;
+                assert_eq!(rounded(code, how), want, "{code:x}");
+            }
+            let (from, to) = (Format::Fp32, Format::Bf16);
+            let want = crate::num::round_code(from, code.into(), to, Rounding::NearestEven, 0x7fff);
+            assert_eq!(rounded(code, TermRounding::Rne), (want as u32) << 16);
         }
-        let (from, to) = (Format::Fp32, Format::Bf16);
-        let want = crate::num::round_code(from, code.into(), to, Rounding::NearestEven, 0x7fff);
-        assert_eq!(rounded(code, TermRounding::Rne), (want as u32) << 16);
     }
 }

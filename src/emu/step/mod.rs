@@ -32,9 +32,9 @@ mod sliced_integers;
 mod special;
 mod sticky_rne;
 mod term;
-mod trace;
 #[cfg(test)]
-mod traces;
+mod tests;
+mod trace;
 
 use std::ops::{Deref, DerefMut};
 

@@ -2,6 +2,20 @@
 
 use super::*;
 
+/// Where elements differ.
+#[derive(Debug, Default)]
+struct Marks(std::sync::Mutex<Vec<[usize; 2]>>);
+
+impl Observer for Marks {
+    fn examined(&self, _: usize, _: usize) {
+        panic!("whole rows are compared");
+    }
+
+    fn differs(&self, row: usize, column: usize) {
+        self.0.lock().expect("nobody panicked").push([row, column]);
+    }
+}
+
 #[test]
 fn buckets_cover_every_distance_once() {
     let mut expected = 0;
@@ -106,15 +120,16 @@ fn figures_of_a_comparison() {
     assert_eq!((part.rows_touched, part.columns_touched), (2, 2));
     assert_eq!(part.mismatch_percent, 37.5);
     assert_eq!(part.largest.expect("numbers").index, [0, 1, 1]);
+    let marks = Marks::default();
     let exact = Comparator::new(&given, Tolerance::default(), 3);
-    let mut exact = exact.mapping(true).counting(Some(LayoutKind::MmaM16n8));
+    let mut exact = exact
+        .observed_by(Some(&marks))
+        .counting(Some(LayoutKind::MmaM16n8));
     exact.compare(&Band {
         first_row: 3,
         payload: &payload(&reproduced[12..]),
     });
-    let Conclusion {
-        comparison, map, ..
-    } = exact.conclude();
+    let Conclusion { comparison, .. } = exact.conclude();
     assert_eq!((comparison.mismatches, comparison.accepted), (2, 0));
     assert_eq!(comparison.classes.nan_payload, 1);
     assert_eq!(
@@ -126,7 +141,9 @@ fn figures_of_a_comparison() {
             .sum::<u64>(),
         2
     );
-    assert!(map.is_some());
+    let marks = marks.0.into_inner().expect("nobody panicked");
+    assert_eq!(marks.len(), 2);
+    assert!(marks.iter().all(|[row, _]| *row >= 3));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-use tcverify::generate::Spec;
+use tcverify::generate::{Spec, Specified};
 use tcverify::io::npy::write_npy;
 use tcverify::io::{FaultKind, Files, MappedFile, PRIVATE_BYTES, Privacy, payload_sha256};
 use tcverify::memory::{Limits, Memory};
@@ -149,22 +149,22 @@ fn what_inflates_beyond_the_limit_is_refused_before_it_does() {
 
 #[test]
 fn generated_operands_have_the_same_limit() {
-    let spec = Spec::parse("generate:1:normal:60000x60000")
-        .unwrap()
-        .unwrap();
-    let name = Path::new("generate:1:normal:60000x60000");
     let error = files(1 << 30)
-        .generated(name, &spec, Format::Fp16, Role::A)
+        .generating(&Specified)
+        .generated("generate:1:normal:60000x60000", Format::Fp16, Role::A)
         .unwrap_err();
     assert_eq!(error.fault.kind, FaultKind::Memory);
-    let small = Spec::parse("generate:1:normal:3x5").unwrap().unwrap();
-    let files = files(1 << 20);
-    let source = files
-        .generated(Path::new("x"), &small, Format::Fp16, Role::A)
-        .unwrap();
-    let made = small
-        .tensor(Format::Fp16, Role::A, files.memory(), None)
-        .unwrap();
+    let text = "generate:1:normal:3x5";
+    let small = Spec::read(text).unwrap();
+    // Nobody generates one where nobody was handed over.
+    assert!(
+        files(1 << 20)
+            .generated(text, Format::Fp16, Role::A)
+            .is_err()
+    );
+    let files = files(1 << 20).generating(&Specified);
+    let source = files.generated(text, Format::Fp16, Role::A).unwrap();
+    let made = small.tensor(Format::Fp16, Role::A, files.memory()).unwrap();
     let read = source.tensor(Format::Fp16).unwrap();
     assert_eq!(payload_sha256(&read), payload_sha256(&made));
     // The file it stands for is the one that would be written.

@@ -13,8 +13,8 @@ const CRATES: [&str; 7] = [
     "src/report",
 ];
 
-/// Lines of code, without blanks, comments and files of tests. The aim is 25,000.
-const MOST_LINES: usize = 26_300;
+/// Lines of code, without blanks, comments and files of tests.
+const MOST_LINES: usize = 25_000;
 
 #[test]
 fn the_crates_of_the_core_depend_on_each_other_alone() {

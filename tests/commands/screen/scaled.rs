@@ -4,11 +4,19 @@ use tcverify::check::{RequestFields, Source};
 use tcverify::engines::resources;
 use tcverify::generate::Spec;
 use tcverify::screen::{
-    Condition, Injection, Kind, Level, Place, Simulated, Suite, judge, measure, simulate,
+    Condition, Injection, Kind, Level, Place, Product, Simulated, Suite, judge, measure, simulate,
 };
 
 use super::suite;
 use crate::support::{Folder, rows, words};
+
+/// How the scales of A are generated.
+fn scales_of(product: &Product) -> Spec {
+    match &product.check.scale_a {
+        Some(Source::Generated(text)) => Spec::read(text).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
 
 /// The products of one instruction that are placed on every SM.
 fn of(arch: &str, instruction: &str) -> Suite {
@@ -40,12 +48,10 @@ fn scales_decide_digests() {
         tcverify::io::tree::Hash::of([d.as_payload().unwrap()])
     };
     assert_eq!(digest(&nv.check), nv.sha256);
-    let Some(Source::Generated(mut scales)) = nv.check.scale_a.clone() else {
-        panic!("{nv:?}");
-    };
+    let mut scales = scales_of(nv);
     scales.reseed(99);
     let other = RequestFields {
-        scale_a: Some(Source::Generated(scales)),
+        scale_a: Some(Source::Generated(scales.to_string())),
         ..nv.check.clone()
     };
     assert_ne!(digest(&other), nv.sha256);
@@ -113,12 +119,10 @@ fn stuck_scales_are_found() {
 fn scales_that_do_not_fit() {
     let folder = Folder::new();
     let whole = of("rtx-blackwell", "mma-mxf4");
-    let Some(Source::Generated(scales)) = whole.products[0].check.scale_a.clone() else {
-        panic!("{:?}", whole.products[0]);
-    };
+    let scales = scales_of(&whole.products[0]);
     let mut other = whole.clone();
     let shape = vec![scales.shape[0], scales.shape[1] + 1];
-    other.products[0].check.scale_a = Some(Source::Generated(Spec { shape, ..scales }));
+    other.products[0].check.scale_a = Some(Source::Generated(Spec { shape, ..scales }.to_string()));
     folder.write("other.json", other.text().unwrap());
     let run = folder.tcverify("screen run other.json --device simulated -o out.json");
     run.refuses(&words! {"

@@ -170,7 +170,7 @@ fn digests_and_comparison_agree_or_there_is_no_verdict() {
     for wrong in [false, true] {
         let prepared = prepare(wrong);
         let judge = |digest: &str| {
-            let mut differ = prepared.differ(false).unwrap();
+            let mut differ = prepared.differ().unwrap();
             prepared
                 .replay()
                 .run(&|_| {}, |band| {
@@ -193,7 +193,7 @@ fn digests_and_comparison_agree_or_there_is_no_verdict() {
                 .starts_with("no verdict: the comparison found")
         );
         // A comparison that looked at nothing finds nothing.
-        let nothing = prepared.differ(false).map(|differ| differ.conclude());
+        let nothing = prepared.differ().map(|differ| differ.conclude());
         let trace = Trace::Payload(right);
         assert!(prepared.report(prepared.inputs(), trace, nothing).is_err());
     }

@@ -10,6 +10,7 @@ use super::kernel::{Chain, Event, Operation};
 use super::{Dyadic, Number};
 use crate::diagnose::Search;
 use crate::emu::shape_text;
+use crate::forms::InWords as _;
 use crate::forms::view::{kernel_lines, model_line};
 use crate::num::Format;
 
@@ -47,7 +48,7 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
             "schedule",
             &format!("{}: {}", schedule.name, schedule.title),
         )?;
-        row(out, "", &schedule.summary)?;
+        row(out, "", &schedule.spec.in_words())?;
         for [first, end] in &schedule.omitted_k {
             let last = end - 1;
             let text = format!("omits k {first} to {last}: D is not the product of all of A and B");

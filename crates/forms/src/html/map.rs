@@ -4,9 +4,8 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::page::{LINE, json_in_script, text};
+use crate::map::{Gathered, Margin, MismatchMap, largest};
 use crate::view::{Differences, Mark, described_period, grouped};
-use tcverify_report::map::largest;
-use tcverify_report::{Gathered, Margin, MismatchMap};
 
 /// What the script draws. Counts come in pairs of a count and how often it is repeated.
 #[derive(Serialize)]

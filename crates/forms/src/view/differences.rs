@@ -2,10 +2,10 @@
 
 use super::phrase::{grouped, largest as largest_distance, of, signed};
 use super::{Cause, Differences, Fact, Mark, Tried};
+use crate::map::{Gathered, largest};
 use tcverify_emu::layout::Units;
 use tcverify_num::Format;
-use tcverify_report::map::largest;
-use tcverify_report::{Comparison, Gathered, Kind, Mismatch};
+use tcverify_report::{Comparison, Kind, Mismatch};
 
 /// So few mismatches are marked one by one.
 const FEW: u64 = 8;

@@ -8,8 +8,9 @@ mod rule;
 pub mod sentences;
 
 use crate::Stored;
+use crate::map::MismatchMap;
 use tcverify_num::Format;
-use tcverify_report::{Mismatch, MismatchMap};
+use tcverify_report::Mismatch;
 
 pub use differences::described_period;
 pub use groups::Group;

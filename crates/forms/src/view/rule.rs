@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Constant, Digest, Fact, Section};
+use crate::InWords as _;
 use tcverify_emu::{Evidence, shape_text};
 use tcverify_num::Format;
 use tcverify_report::{
@@ -168,7 +169,7 @@ fn evidence_of_schedule(scheduled: &Scheduled) -> String {
 /// How the kernel chained the instruction, and what a library says of it.
 pub fn schedule_section(scheduled: &Scheduled) -> Section {
     let name = format!("{}: {}", scheduled.name, scheduled.title);
-    let mut facts = vec![Fact::new("schedule", name).and([scheduled.summary.clone()])];
+    let mut facts = vec![Fact::new("schedule", name).and([scheduled.spec.in_words()])];
     for [first, end] in &scheduled.omitted_k {
         let text = format!(
             "k {first} to {}: D is not the product of all of A and B",

@@ -27,7 +27,7 @@ struct Terms<'a> {
     deadline: Deadline,
     pages: Option<&'a Pages>,
     /// What somebody reads of a case without a page.
-    attention: Attention,
+    attention: Attention<'a>,
     /// Where texts of reports go.
     store: &'a Arc<Store>,
 }
@@ -237,7 +237,7 @@ fn judged(
             ))
         })
     };
-    let Ok(known) = interruptible(|| state.recall(case, &resources.files)) else {
+    let Ok(known) = interruptible(|| state.recall(case, resources)) else {
         return late();
     };
     if let Some(known) = known? {
@@ -296,23 +296,24 @@ fn judge(
         let admitted = policy.admit_prepared(&*prepared);
         admitted.map_err(|error| error.to_string())?;
     }
-    let attention = match terms.pages {
-        Some(_) => Attention::Map,
+    let mapping = terms.pages.and_then(|_| prepared.mapping());
+    let attention = match &mapping {
+        Some(mapping) => Attention::Observed(mapping),
+        None if terms.pages.is_some() => Attention::Report,
         None => terms.attention,
     };
+    let is_kept = !matches!(attention, Attention::Verdict);
     let judged = prepared.judge(attention, progress);
     let judged = judged.map_err(describe)?;
     let next = prepared.next_commands(&judged.report);
     if let Some(pages) = terms.pages {
-        let with = prepared
-            .page(&judged.report, judged.map())
-            .map_err(describe)?;
+        let with = prepared.page(&judged.report, mapping).map_err(describe)?;
         let view = View::of(&judged.report).pictured(&with).then(next.clone());
         let written = pages.write(place, view);
         written.map_err(|error| format!("{error:#}"))?;
     }
     let report = judged.report;
-    if attention == Attention::Verdict {
+    if !is_kept {
         // Nobody keeps it, and what it was judged from was not hashed.
         let judged = BatchCase::judged(&case.name, &report, next);
         return Ok((judged.map_err(|error| error.to_string())?, None));

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{BatchError, Case};
 use crate::batch::report::{BatchCase, KeptCase};
-use crate::check::Verb;
+use crate::check::{Resources, Verb};
 use crate::envelope;
 use crate::io::tree::Hash;
-use crate::io::{Files, Output, escaped_path, printable};
+use crate::io::{Output, escaped_path, printable};
 
 /// Value of the `schema` field of every line.
 pub const STATE: &str = "tcverify.batch-state/1";
@@ -79,7 +79,11 @@ impl State {
     }
 
     /// The verdict of before, if options, model, schedule and all files are as they were.
-    pub fn recall(&self, case: &Case, files: &Files) -> Result<Option<BatchCase>, BatchError> {
+    pub fn recall(
+        &self,
+        case: &Case,
+        resources: &Resources,
+    ) -> Result<Option<BatchCase>, BatchError> {
         let Some(journal) = &self.0 else {
             return Ok(None);
         };
@@ -88,10 +92,10 @@ impl State {
             journal.entry(&case.name)?
         };
         let same = |entry: &Entry| {
-            let basis = case.request.basis();
+            let basis = case.request.basis(resources);
             basis.is_ok_and(|basis| digest(case, &basis) == entry.options_sha256)
                 && entry.files.iter().all(|file| {
-                    let found = files.file(&file.path);
+                    let found = resources.files.file(&file.path);
                     found.is_ok_and(|found| {
                         found.sha256() == file.sha256 && found.confirm_unchanged().is_ok()
                     })

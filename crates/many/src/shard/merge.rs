@@ -98,7 +98,7 @@ pub fn merge(
     run_again: &[usize],
 ) -> Result<Report, ShardError> {
     let no_d = || ShardError::Other("the plan's check has no D".into());
-    let mut differ = prepared.differ(false).ok_or_else(no_d)?;
+    let mut differ = prepared.differ().ok_or_else(no_d)?;
     let mut leaves = Vec::new();
     let signer = |part: &Part| part.signer.map(|key| VouchingKey(*key.bytes()));
     let signers: Vec<_> = parts.iter().map(signer).collect();

@@ -74,7 +74,7 @@ impl Plan {
         let blocks = self.rows().map_err(ShardError::Other)?;
         let mut leaves = StreamingLeaves::new(&blocks);
         let no_d = || ShardError::Other("the plan's check has no D".into());
-        let mut differ = prepared.differ(false).ok_or_else(no_d)?;
+        let mut differ = prepared.differ().ok_or_else(no_d)?;
         let replay = prepared.replay();
         let all = (self.shape.iter().rev().skip(1).product::<usize>()).max(1);
         let work = u128::from(replay.work()) * rows.len() as u128 / all as u128;

@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
+use crate::forms::MismatchMap;
 use crate::identify::document::Identified;
 use crate::num::Format;
-use crate::report::{
-    Bucket, Cause, Classes, Comparison, Input, Kind, Largest, MismatchMap, Place, Tool,
-};
+use crate::report::{Bucket, Cause, Classes, Comparison, Input, Kind, Largest, Place, Tool};
 
 /// Value of the `schema` field.
 pub const COMPARED: &str = "tcverify.compared/1";

@@ -4,6 +4,7 @@ use super::request::Compare;
 use super::results::Pair;
 use crate::check::{CheckError, Source};
 use crate::compare::document::KernelsCompared;
+use crate::generate::Spec;
 use crate::io;
 use crate::libraries::{self, KernelError, Options, Shape};
 use crate::role::{ByRole, Role};
@@ -74,7 +75,7 @@ fn k(request: &Compare, held: &ByRole<io::Source>) -> Result<Option<usize>, Chec
             let file = io::Source::open(path).map_err(CheckError::file("a"))?;
             file.header().shape.clone()
         }
-        Source::Generated(spec) => spec.shape.clone(),
+        Source::Generated(text) => Spec::read(text).map_err(CheckError::of("a"))?.shape,
         Source::Memory => match held.get(&Role::A) {
             Some(array) => array.header().shape.clone(),
             None => return Ok(None),

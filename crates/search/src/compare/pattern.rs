@@ -2,9 +2,10 @@
 
 use crate::compare::document::Explained;
 use crate::diagnose::Size;
+use crate::forms::MismatchMap;
 use crate::forms::view::{capital, described_period, grouped, of};
 use crate::num::Format;
-use crate::report::{Comparison, Conclusion, MismatchMap, MismatchSample, Place};
+use crate::report::{Comparison, Conclusion, MismatchSample, Place};
 
 /// How many equal rows before the first difference are worth a sentence.
 const PREFIX: usize = 8;
@@ -16,8 +17,7 @@ const BY_CHANCE: usize = 4;
 /// a cause is known.
 pub fn lines(
     format: Format,
-    found: &Conclusion,
-    places: &[Place],
+    (found, map, places): (&Conclusion, &MismatchMap, &[Place]),
     size: Size,
     (explained, caused): (Option<Explained>, bool),
 ) -> Vec<String> {
@@ -38,7 +38,7 @@ pub fn lines(
     let has_place = prefix.is_some() || rows.is_some() || bit.is_some() || !places.is_empty();
     lines.extend([prefix, rows, bit].into_iter().flatten());
     if !has_place && c.mismatches > 1 && explained != Some(Explained::Both) {
-        let gathered = found.map.iter().flat_map(MismatchMap::gathered);
+        let gathered = map.gathered().into_iter();
         lines.extend(gathered.map(|at| described_period(&at, c.mismatches) + "."));
         // Differences in too many places were not searched for what they share; no order of additions makes NaNs.
         let scattered = lines.is_empty() && sample.rects.is_some();

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::request::{Compare, Held, Span};
 use crate::check::{Array, CheckError, Source};
 use crate::emu::{Band, shape_text};
+use crate::forms::{Mapping, MismatchMap};
 use crate::io;
 use crate::num::{Format, Rounding, result_code};
 use crate::report::{Comparator, Conclusion, Input, Tolerance};
@@ -132,16 +133,18 @@ impl Pair {
     }
 
     /// Compares every element of the left with that of the right.
-    pub fn compare(&self, keep: usize) -> Conclusion {
+    pub fn compare(&self, keep: usize) -> (Conclusion, MismatchMap) {
         let [left, right] = &self.in_one_format;
-        let mut differ = Comparator::new(right, Tolerance::default(), keep).mapping(true);
+        let mapping = Mapping::of(right);
+        let differ = Comparator::new(right, Tolerance::default(), keep);
+        let mut differ = differ.observed_by(Some(&mapping));
         let row = left.planes().columns() * left.format().bytes();
         let mut first_row = 0;
         left.for_each_payload_chunk(|payload| {
             differ.compare(&Band { first_row, payload });
             first_row += payload.len() / row.max(1);
         });
-        differ.conclude()
+        (differ.conclude(), mapping.finish())
     }
 
     /// Codes of an element by its position in C order: left, right.

@@ -40,7 +40,7 @@ impl Compare {
     ) -> Result<Compared, IdentifyError> {
         let pair = Pair::read(self, held)?;
         let kernels = kernels::compared(self, &pair, &held[0])?;
-        let found = pair.compare(self.max_mismatches);
+        let (found, map) = pair.compare(self.max_mismatches);
         let equal = found.comparison.mismatches == 0;
         let operands = self.operand_pairs(held)?;
         let inputs_differ = operands.iter().any(|pair| !pair.same);
@@ -87,7 +87,8 @@ impl Compare {
         let mut pattern = if equal {
             Vec::new()
         } else {
-            pattern::lines(pair.format(), &found, &places, size, (explained, caused))
+            let of = (&found, &map, &places[..]);
+            pattern::lines(pair.format(), of, size, (explained, caused))
         };
         if let ([Some(left), Some(right)], false) = (&prepared, equal) {
             pattern.extend(subnormals::told([left, right]));
@@ -128,7 +129,7 @@ impl Compare {
             side_by_side,
             next,
             next_of,
-            map: found.map,
+            map: Some(map),
             comparison: found.comparison,
         })
     }
@@ -318,11 +319,8 @@ fn contents(
 ) -> Result<Option<Contents>, CheckError> {
     let array = match (source, held, format) {
         (Source::File(path), ..) => io::Source::open(path),
-        (Source::Generated(spec), _, Some(format)) => {
-            let name = spec.to_string();
-            engines::resources()
-                .files
-                .generated(name.as_ref(), spec, format, role)
+        (Source::Generated(text), _, Some(format)) => {
+            engines::resources().files.generated(text, format, role)
         }
         (Source::Memory, Some(held), _) => Ok(held.clone()),
         _ => return Ok(None),

@@ -138,11 +138,8 @@ pub(super) fn opened(
                 "a generated operand has no format of its own; give `dtype` (for A and B)".into(),
             );
         }
-        (Source::Generated(spec), Some(format)) => {
-            let name = spec.to_string();
-            engines::resources()
-                .files
-                .generated(name.as_ref(), spec, format, role)
+        (Source::Generated(text), Some(format)) => {
+            engines::resources().files.generated(text, format, role)
         }
         (Source::File(path), _) => io::Source::open(path),
         (Source::Memory, _) => match memory(field) {

@@ -8,6 +8,7 @@ use crate::candidates::{Candidate, Guess, Name};
 use crate::check::{Check, ScheduleRequest, Source, Tf32Input, Verb, command_line, shell_line};
 use crate::emu::Arithmetic;
 use crate::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
+use crate::forms::InWords as _;
 use crate::identify::document::{
     Apart, ApartOperands, Finished, Fit, IDENTIFICATION, Identification, Identified,
     IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize,
@@ -236,7 +237,7 @@ impl Prepared {
                 title: guess.preset.title.clone(),
                 evidence: guess.preset.evidence,
                 overrides: self.schedule(guess, kernels).overrides,
-                summary: guess.spec.summary(),
+                summary: guess.spec.in_words(),
                 sha256: guess.spec.sha256(),
                 omitted_k: self.omitted(&guess.spec, &candidate.arithmetic),
                 spec: guess.spec.clone(),

@@ -12,6 +12,7 @@ use crate::diagnose::whole::schedule::{PLAIN, asked, searched};
 use crate::diagnose::{Ask, Case, Hypothesis};
 use crate::emu::Element;
 use crate::emu::schedule::{AddendAt, BoundSchedule, Overrides, Values};
+use crate::forms::InWords as _;
 use crate::num::{Format, Rounding, result_code};
 use crate::tensor::{Planes, Tensor};
 
@@ -262,7 +263,7 @@ fn varied<'a>(
     };
     let order = match guess {
         None => String::new(),
-        Some(guess) => format!(", by {guess} ({})", guess.spec.summary()),
+        Some(guess) => format!(", by {guess} ({})", guess.spec.in_words()),
     };
     let what = format!(
         "{how} (by {} {}{order}){switch}",

@@ -7,6 +7,7 @@ use crate::diagnose::whole::schedule::{multiplied, searched};
 use crate::diagnose::{Ask, Case, Hypothesis};
 use crate::emu::schedule::{BoundSchedule, Overrides, PromoteChoice, Values};
 use crate::emu::{Element, Problem, Replay};
+use crate::forms::InWords as _;
 use crate::num::{Format, Rounding, convert_exact, result_code};
 use crate::tensor::{Tensor, parallel};
 
@@ -219,7 +220,7 @@ pub fn schedules<'a>(case: &Case<'a>, trial: &Trial) -> Vec<Variation<'a>> {
         let what = format!(
             "a kernel with another order of the instruction's chain ({}: {})",
             guess.preset.name,
-            guess.spec.summary()
+            guess.spec.in_words()
         );
         let preset = guess.preset.name.clone();
         let overrides = Box::new(guess.overrides);

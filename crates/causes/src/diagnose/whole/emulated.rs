@@ -5,6 +5,7 @@ use crate::diagnose::trial::{Tested, Trial};
 use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{Arithmetic, Problem, Replay};
+use crate::forms::InWords as _;
 use crate::num::Format;
 
 /// What reports call the test of [`emulations`](candidates::emulations).
@@ -81,7 +82,7 @@ fn tested(case: &Case, trial: &Trial) -> Tested {
                 let what = format!(
                     "The {wide} operands were taken apart and multiplied as {narrow} ({}: {})",
                     preset.name,
-                    spec.summary()
+                    spec.in_words()
                 );
                 let found = trial.found(Hypothesis::OtherModelAndSchedule, what);
                 let overrides = Box::new(overrides);

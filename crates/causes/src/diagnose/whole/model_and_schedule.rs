@@ -8,6 +8,7 @@ use crate::diagnose::whole::schedule::{multiplied, searched};
 use crate::diagnose::{Ask, Case, Hypothesis};
 use crate::emu::schedule::{AddendAt, BoundSchedule, Values};
 use crate::emu::{Problem, Replay};
+use crate::forms::InWords as _;
 
 /// What reports call this test.
 pub const TRIED: &str = "another model together with another schedule";
@@ -97,7 +98,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
             name.architecture,
             name.instruction,
             candidate.arithmetic.accumulator,
-            guess.spec.summary()
+            guess.spec.in_words()
         );
         let model = Ask::Model {
             name: name.clone(),

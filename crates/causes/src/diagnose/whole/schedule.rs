@@ -8,6 +8,7 @@ use crate::emu::schedule::{
     Residue, ScheduleSpec, SliceLength, Start, Values,
 };
 use crate::emu::{Arithmetic, Problem, Replay};
+use crate::forms::InWords as _;
 use crate::num::{F32, Factor};
 
 /// What reports call the test of [`schedules`].
@@ -117,7 +118,7 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     let what = format!(
         "A kernel with another order of the instruction's chain ({}: {})",
         guess.preset.name,
-        guess.spec.summary()
+        guess.spec.in_words()
     );
     let too = match others {
         0 => String::new(),

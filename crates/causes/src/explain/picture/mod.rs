@@ -17,6 +17,7 @@ use super::document::Explanation;
 use super::kernel::{Chain, Event};
 use super::trace;
 use crate::emu::step::Step as Rule;
+use crate::forms::InWords as _;
 use crate::forms::page::{LINE, Page, lines, section, text};
 use crate::num::{Number, Value};
 
@@ -197,7 +198,7 @@ fn summary(units: &[Unit]) -> Markup {
                 @let result = computed(e);
                 tr { th scope="row" { (text(&unit.name)) }
                     td { (text(&e.model.architecture)) " " (text(&e.model.instruction)) ": " (text(&e.model.summary))
-                        @if let Some(kernel) = &e.kernel { br; (text(&kernel.schedule.name)) ": " (text(&kernel.schedule.summary)) } }
+                        @if let Some(kernel) = &e.kernel { br; (text(&kernel.schedule.name)) ": " (text(&kernel.schedule.spec.in_words())) } }
                     td { code { "0x" (result.hex()) } " " (result.decimal()) }
                     td { @if let Some(exact) = &e.exact { (exact.value.to_string()) } } } (LINE)
             } }

@@ -193,7 +193,7 @@ impl CompareRuns {
         match Pair::read(&request, &Held::default()) {
             Err(error) => (StepResult::Unknown, None, Some(error.to_string())),
             Ok(pair) => {
-                let found = pair.compare(self.max_mismatches);
+                let (found, _) = pair.compare(self.max_mismatches);
                 let rounded = |how: &str| {
                     let side = Side::BOTH[pair.rounded?].name();
                     let format = pair.format();

@@ -2,6 +2,7 @@
 //! of one kernel are one line.
 
 use crate::emu::schedule::Overrides;
+use crate::forms::InWords as _;
 use crate::forms::view::phrase::listed;
 use crate::identify::document::{Identification, Identified, IdentifiedSchedule, Named};
 use crate::report::KernelDescription;
@@ -169,7 +170,7 @@ impl std::fmt::Display for Line<'_> {
         }
         let one = self.variants.len() == 1 && self.variants[0].slices.len() <= 1;
         if one {
-            return write!(f, "{schedule}: {}", schedule.spec.summary());
+            return write!(f, "{schedule}: {}", schedule.spec.in_words());
         }
         let variants: Vec<_> = self.variants.iter().map(Variant::to_string).collect();
         write!(f, "{}: {}", schedule.name, variants.join("; "))

@@ -1,67 +1,58 @@
 //! Operands that torch drew on a GPU, and what a program made of them.
 
-use super::randn::{Randn, silu, uniform};
-use super::{Natively, ONE, Ops, negated, with_fma};
-use crate::num::{Format, Rounding, result_code};
-use tcverify_io::generate::{Drawn, Law, Pairs, Torch, TorchNumbers};
+use super::torch::{Law, Pairs, Torch};
+use tcverify_float32::randn::{Randn, silu, uniform};
+use tcverify_float32::{Natively, ONE, Ops, negated, with_fma};
+use tcverify_num::{Format, Rounding, result_code};
 
-/// The numbers of torch's generator on a GPU.
-pub const TORCH: Drawn<'static> = Some(&OnGpu);
-
-/// Computed here as a GPU does.
-#[derive(Debug)]
-pub struct OnGpu;
-
-impl TorchNumbers for OnGpu {
-    fn fill(
-        &self,
-        torch: &Torch,
-        format: Format,
-        [row, columns]: [usize; 2],
-        elements: usize,
-        payload: &mut [u8],
-    ) {
-        let width = format.bytes();
-        let draw = |offset| Randn::new(torch.seed, offset, torch.sms, elements);
-        let (numbers, others) = (draw(torch.offset), torch.silu_times.map(draw));
-        let arith = Natively::new();
-        let [low, high] = torch.bounds.map(i32::from);
-        let drawn = |numbers: Randn, index: usize| match torch.law {
-            Law::Normal => numbers.at(arith, index as u64),
-            Law::Uniform | Law::UniformOfFormat => uniform(arith, numbers.word(index as u64)),
-            Law::Integers => {
-                let more = numbers.word(index as u64) % (high - low) as u32;
-                ((low + more as i32) as f32).to_bits()
-            }
-        };
-        let number = |index: usize| {
-            let z = drawn(numbers, index);
-            let z = torch.times.map_or(z, |factor| arith.mul(z, factor));
-            match others {
-                None => z,
-                Some(others) => arith.mul(silu(z), drawn(others, index)),
-            }
-        };
-        // The code that a 1 would have.
-        let never = (torch.law == Law::UniformOfFormat).then(|| rounded(ONE, format));
-        with_fma(|| {
-            for (at, bytes) in payload.chunks_exact_mut(width).enumerate() {
-                let pairs = torch.pairs.filter(|_| at % columns % 2 == 1);
-                // At one place, so that it is compiled for fused operations.
-                let number = number(row * columns + at - usize::from(pairs.is_some()));
-                let number = match pairs {
-                    None => number,
-                    Some(Pairs::Negated) => negated(number),
-                    Some(Pairs::Plus(more)) => arith.add(number, more),
-                };
-                let code = match rounded(number, format) {
-                    code if Some(code) == never => 0,
-                    code => code,
-                };
-                bytes.copy_from_slice(&code.to_le_bytes()[..width]);
-            }
-        });
-    }
+/// Writes the codes of some rows of so many columns, from a row on, of a tensor of so many elements.
+pub fn fill(
+    torch: &Torch,
+    format: Format,
+    [row, columns]: [usize; 2],
+    elements: usize,
+    payload: &mut [u8],
+) {
+    let width = format.bytes();
+    let draw = |offset| Randn::new(torch.seed, offset, torch.sms, elements);
+    let (numbers, others) = (draw(torch.offset), torch.silu_times.map(draw));
+    let arith = Natively::new();
+    let [low, high] = torch.bounds.map(i32::from);
+    let drawn = |numbers: Randn, index: usize| match torch.law {
+        Law::Normal => numbers.at(arith, index as u64),
+        Law::Uniform | Law::UniformOfFormat => uniform(arith, numbers.word(index as u64)),
+        Law::Integers => {
+            let more = numbers.word(index as u64) % (high - low) as u32;
+            ((low + more as i32) as f32).to_bits()
+        }
+    };
+    let number = |index: usize| {
+        let z = drawn(numbers, index);
+        let z = torch.times.map_or(z, |factor| arith.mul(z, factor));
+        match others {
+            None => z,
+            Some(others) => arith.mul(silu(z), drawn(others, index)),
+        }
+    };
+    // The code that a 1 would have.
+    let never = (torch.law == Law::UniformOfFormat).then(|| rounded(ONE, format));
+    with_fma(|| {
+        for (at, bytes) in payload.chunks_exact_mut(width).enumerate() {
+            let pairs = torch.pairs.filter(|_| at % columns % 2 == 1);
+            // At one place, so that it is compiled for fused operations.
+            let number = number(row * columns + at - usize::from(pairs.is_some()));
+            let number = match pairs {
+                None => number,
+                Some(Pairs::Negated) => negated(number),
+                Some(Pairs::Plus(more)) => arith.add(number, more),
+            };
+            let code = match rounded(number, format) {
+                code if Some(code) == never => 0,
+                code => code,
+            };
+            bytes.copy_from_slice(&code.to_le_bytes()[..width]);
+        }
+    });
 }
 
 /// As `Tensor.to` rounds it.
@@ -77,21 +68,19 @@ fn rounded(number: u32, format: Format) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Spec;
     use tcverify_common::role::Role;
-    use tcverify_io::generate::Spec;
+    use tcverify_io::Generated;
     use tcverify_io::memory::Memory;
 
     /// The numbers that an H100 drew, as programs published the digests of its products.
     #[test]
     fn torch_draws_these() {
         let codes = |text: &str, format| -> Vec<u64> {
-            let spec = Spec::parse(text).unwrap().unwrap();
+            let spec = Spec::read(text).unwrap();
             assert_eq!(spec.to_string(), text);
-            assert!(spec.takes(format, TORCH).is_ok() && spec.takes(format, None).is_err());
-            assert!(spec.takes(Format::E4m3, TORCH).is_err());
-            let tensor = spec
-                .tensor(format, Role::B, &Memory::default(), TORCH)
-                .unwrap();
+            assert!(spec.takes(format).is_ok() && spec.takes(Format::E4m3).is_err());
+            let tensor = spec.tensor(format, Role::B, &Memory::default()).unwrap();
             let planes = tensor.planes();
             (0..8)
                 .map(|column| planes.plane(0).code(0, column))
@@ -144,9 +133,9 @@ mod tests {
     }
 
     fn all(text: &str, format: Format) -> Vec<u64> {
-        let spec = Spec::parse(text).unwrap().unwrap();
+        let spec = Spec::read(text).unwrap();
         assert_eq!(spec.to_string(), text);
-        let tensor = spec.tensor(format, Role::A, &Memory::default(), TORCH);
+        let tensor = spec.tensor(format, Role::A, &Memory::default());
         let tensor = tensor.unwrap();
         let planes = tensor.planes();
         (0..4000)
@@ -186,11 +175,11 @@ mod tests {
             upper += u32::from(((i64::from(word) * 255) >> 32) - 128 == value);
         }
         assert!(upper < 100, "{upper}");
-        let spec = |text: &str| Spec::parse(text).unwrap().unwrap();
+        let spec = |text: &str| Spec::read(text).unwrap();
         let wide = spec("generate:torch-cuda-randint:-129:5:420:0:132:2x2");
-        assert!(wide.takes(Format::Int8, TORCH).is_err());
+        assert!(wide.takes(Format::Int8).is_err());
         let steps = spec("generate:torch-cuda-randint:0:5:420:0:132:2x2:times-3f000000");
-        assert!(steps.takes(Format::Int8, TORCH).is_err());
-        assert!(steps.takes(Format::Bf16, TORCH).is_ok());
+        assert!(steps.takes(Format::Int8).is_err());
+        assert!(steps.takes(Format::Bf16).is_ok());
     }
 }

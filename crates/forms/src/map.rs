@@ -1,8 +1,10 @@
 //! Where mismatches lie, in memory that does not grow with D.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::Serialize;
+use tcverify_report::Observer;
+use tcverify_tensor::Tensor;
 
 /// Bins along either side, at most.
 const BINS: usize = 256;
@@ -14,8 +16,7 @@ const FEW: u64 = 8;
 pub const PERIOD: usize = 128;
 
 /// Mismatches by place. Rows of a batch count on from matrix to matrix.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MismatchMap {
     pub rows: usize,
     pub columns: usize,
@@ -34,8 +35,7 @@ pub struct MismatchMap {
 }
 
 /// Mismatches along one side of D.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Margin {
     /// Rows or columns that are counted together.
     pub step: usize,
@@ -156,15 +156,16 @@ pub fn largest(counts: &[u64], most: usize) -> Vec<usize> {
     positions
 }
 
-/// A map that is being filled, by many threads at once.
-pub(super) struct Filling {
+/// A map that is being filled while a result is compared, by many threads at once.
+#[derive(Debug)]
+pub struct Mapping {
     rows: usize,
     columns: usize,
     matrix_rows: usize,
     bin: [usize; 2],
     step: [usize; 2],
     bins: Vec<AtomicU64>,
-    compared: Option<Vec<AtomicU64>>,
+    compared: OnceLock<Vec<AtomicU64>>,
     margins: [Vec<AtomicU64>; 2],
     within: [Vec<AtomicU64>; 2],
 }
@@ -182,20 +183,26 @@ fn values(counts: Vec<AtomicU64>) -> Vec<u64> {
     counts.into_iter().map(AtomicU64::into_inner).collect()
 }
 
-impl Filling {
-    pub fn new(matrices: usize, matrix_rows: usize, columns: usize) -> Filling {
+impl Mapping {
+    /// Of a captured result.
+    pub fn of(given: &Tensor) -> Mapping {
+        let planes = given.planes();
+        Mapping::new(planes.batches(), planes.rows(), planes.columns())
+    }
+
+    fn new(matrices: usize, matrix_rows: usize, columns: usize) -> Mapping {
         let rows = matrices * matrix_rows;
         let sides = [rows, columns];
         let bin = sides.map(|side| step(side, BINS));
         let steps = sides.map(|side| step(side, MARGIN));
-        Filling {
+        Mapping {
             rows,
             columns,
             matrix_rows,
             bin,
             step: steps,
             bins: zeros(rows.div_ceil(bin[0]) * columns.div_ceil(bin[1])),
-            compared: None,
+            compared: OnceLock::new(),
             margins: [0, 1].map(|side| zeros(sides[side].div_ceil(steps[side]))),
             within: [zeros(PERIOD), zeros(PERIOD)],
         }
@@ -203,24 +210,6 @@ impl Filling {
 
     fn bin(&self, row: usize, column: usize) -> usize {
         row / self.bin[0] * self.columns.div_ceil(self.bin[1]) + column / self.bin[1]
-    }
-
-    /// Counts a mismatch.
-    pub fn mark(&self, row: usize, column: usize) {
-        let add = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
-        add(&self.bins[self.bin(row, column)]);
-        add(&self.margins[0][row / self.step[0]]);
-        add(&self.margins[1][column / self.step[1]]);
-        add(&self.within[0][row % self.matrix_rows % PERIOD]);
-        add(&self.within[1][column % PERIOD]);
-    }
-
-    /// Counts an element as compared; others were not.
-    pub fn compared(&mut self, row: usize, column: usize) {
-        let bin = self.bin(row, column);
-        let count = self.bins.len();
-        let compared = self.compared.get_or_insert_with(|| zeros(count));
-        *compared[bin].get_mut() += 1;
     }
 
     pub fn finish(self) -> MismatchMap {
@@ -231,7 +220,7 @@ impl Filling {
             matrix_rows: self.matrix_rows,
             bin: self.bin,
             bins: values(self.bins),
-            compared: self.compared.map(values),
+            compared: self.compared.into_inner().map(values),
             by_row: Margin {
                 step: self.step[0],
                 counts: by_row,
@@ -242,6 +231,25 @@ impl Filling {
             },
             within: self.within.map(values),
         }
+    }
+}
+
+fn add(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+impl Observer for Mapping {
+    fn examined(&self, row: usize, column: usize) {
+        let compared = self.compared.get_or_init(|| zeros(self.bins.len()));
+        add(&compared[self.bin(row, column)]);
+    }
+
+    fn differs(&self, row: usize, column: usize) {
+        add(&self.bins[self.bin(row, column)]);
+        add(&self.margins[0][row / self.step[0]]);
+        add(&self.margins[1][column / self.step[1]]);
+        add(&self.within[0][row % self.matrix_rows % PERIOD]);
+        add(&self.within[1][column % PERIOD]);
     }
 }
 
@@ -257,10 +265,10 @@ mod tests {
             (1, 1 << 40, 1 << 20),
             (7, 100, 4097),
         ] {
-            let filling = Filling::new(matrices, rows, columns);
+            let filling = Mapping::new(matrices, rows, columns);
             let last = [matrices * rows - 1, columns - 1];
-            filling.mark(0, 0);
-            filling.mark(last[0], last[1]);
+            filling.differs(0, 0);
+            filling.differs(last[0], last[1]);
             let map = filling.finish();
             let [down, across] = map.grid();
             assert!(down <= BINS && across <= BINS);
@@ -276,10 +284,10 @@ mod tests {
     #[test]
     fn periods_are_found_where_mismatches_gather_and_only_there() {
         let found = |marks: &[(usize, usize)]| {
-            let filling = Filling::new(1, 512, 512);
+            let filling = Mapping::new(1, 512, 512);
             marks
                 .iter()
-                .for_each(|&(row, column)| filling.mark(row, column));
+                .for_each(|&(row, column)| filling.differs(row, column));
             let gathered = filling.finish().gathered();
             gathered
                 .into_iter()
@@ -303,9 +311,9 @@ mod tests {
 
     #[test]
     fn a_part_knows_what_was_compared() {
-        let mut filling = Filling::new(1, 4, 4);
-        filling.compared(1, 1);
-        filling.mark(1, 1);
+        let filling = Mapping::new(1, 4, 4);
+        filling.examined(1, 1);
+        filling.differs(1, 1);
         let map = filling.finish();
         assert_eq!((map.elements(5), map.elements(0)), (1, 0));
         assert_eq!(largest(&map.bins, 3), [5]);

@@ -1,13 +1,19 @@
-//! A spec in one line for people.
+//! A schedule in one line for people.
 
-use super::{
+use tcverify_emu::schedule::{
     AddendAt, BiasAdded, Combine, Cut, Function, Grain, GrainByK, Group, Merge, Multiply,
     NanBecomes, Order, Partials, Parts, Per, Raster, Residue, ScaledAt, ScheduleSpec, SliceLength,
     Start, TermFormat, WithoutC, ZeroPoint,
 };
 
-impl ScheduleSpec {
-    pub fn summary(&self) -> String {
+/// What there are words for.
+pub trait InWords {
+    /// One line, without a full stop.
+    fn in_words(&self) -> String;
+}
+
+impl InWords for ScheduleSpec {
+    fn in_words(&self) -> String {
         let mut parts = Vec::new();
         parts.push(match (&self.split, self.fixed_point) {
             (None, Some(fixed)) => format!(
@@ -16,7 +22,7 @@ impl ScheduleSpec {
                 number(fixed.slices)
             ),
             (None, None) => "one chain over K".to_owned(),
-            (Some(split), _) => format!("{}, {}", split.parts.describe(), split.merge.describe()),
+            (Some(split), _) => format!("{}, {}", split.parts.in_words(), split.merge.in_words()),
         });
         if let Some(tile) = self.tile_k {
             parts.push(match self.residue {
@@ -76,7 +82,7 @@ impl ScheduleSpec {
                     format!("added to an f32 accumulator{from} every {length} k{first}")
                 }
                 (parts, merge) => {
-                    format!("inside a part {}, {}", parts.describe(), merge.describe())
+                    format!("inside a part {}, {}", parts.in_words(), merge.in_words())
                 }
             });
         }
@@ -86,78 +92,78 @@ impl ScheduleSpec {
                 ZeroPoint::PerRow => "minus an integer per row times one per column".into(),
             });
         }
-        parts.extend(self.describe_scales());
-        parts.extend(self.describe_epilogue());
+        parts.extend(scales(self));
+        parts.extend(epilogue(self));
         parts.join("; ")
-    }
-
-    fn describe_scales(&self) -> Option<String> {
-        let scales = self.scales.as_ref()?;
-        let per = match scales.per {
-            Per::Tensor => "per tensor".to_owned(),
-            Per::Row => "per row and column".to_owned(),
-            Per::RowOrTensor => "per row and column, or one for all of D".to_owned(),
-            Per::Block { rows, columns, k } => {
-                format!("per {rows}x{k} of A and {k}x{columns} of B")
-            }
-        };
-        let how = match scales.multiply {
-            Multiply::Joint => "sum * (sA*sB)",
-            Multiply::JointFma => "fma(sum, sA*sB, main)",
-            Multiply::AThenB => "(sum*sA) * sB",
-            Multiply::BThenA => "(sum*sB) * sA",
-            Multiply::AThenBFma => "fma(sum*sA, sB, main)",
-            Multiply::Alpha => return Some(format!("scales {per}: alpha is sA*sB")),
-            Multiply::BAlone => "sum * sB",
-        };
-        let at = match scales.at {
-            ScaledAt::Promotion => "when promoted",
-            ScaledAt::Parts => "of each part",
-            ScaledAt::Epilogue => "at the end",
-            ScaledAt::Result => "rounded to D's format, and again after it",
-        };
-        Some(format!("scales {per}: {how} {at}"))
-    }
-
-    fn describe_epilogue(&self) -> Vec<String> {
-        let mut parts = Vec::new();
-        if self.addend == AddendAt::Epilogue {
-            parts.push(match (self.epilogue.combine, self.epilogue.without_c) {
-                (Combine::Fma, WithoutC::Multiply) => "epilogue fma(alpha, sum, beta*C)".into(),
-                (Combine::Fma, WithoutC::AddZero) => {
-                    "epilogue fma(alpha, sum, beta*C), +0 without C".into()
-                }
-                (Combine::Separate, _) => "epilogue alpha*sum + beta*C".into(),
-            });
-        }
-        match self.epilogue.bias {
-            BiasAdded::Add => {}
-            BiasAdded::Fused => parts.push("the bias in one fma with the last scale".into()),
-            BiasAdded::FusedOrZero => {
-                parts.push("the bias, or +0, in one fma with the last scale".into());
-            }
-            BiasAdded::AfterRounding => {
-                parts.push("the bias added to what is rounded to D's format".into());
-            }
-        }
-        parts.extend(self.epilogue.function.map(|function| {
-            match function {
-                Function::Relu => "relu (NaN gives +0)",
-                Function::ReluNan => "relu",
-                Function::Gelu => "gelu",
-                Function::Silu => "silu",
-            }
-            .to_owned()
-        }));
-        if self.epilogue.result_scale.is_some() {
-            parts.push("FP8 results multiplied by their scale".into());
-        }
-        parts
     }
 }
 
-impl Parts {
-    fn describe(&self) -> String {
+fn scales(spec: &ScheduleSpec) -> Option<String> {
+    let scales = spec.scales.as_ref()?;
+    let per = match scales.per {
+        Per::Tensor => "per tensor".to_owned(),
+        Per::Row => "per row and column".to_owned(),
+        Per::RowOrTensor => "per row and column, or one for all of D".to_owned(),
+        Per::Block { rows, columns, k } => {
+            format!("per {rows}x{k} of A and {k}x{columns} of B")
+        }
+    };
+    let how = match scales.multiply {
+        Multiply::Joint => "sum * (sA*sB)",
+        Multiply::JointFma => "fma(sum, sA*sB, main)",
+        Multiply::AThenB => "(sum*sA) * sB",
+        Multiply::BThenA => "(sum*sB) * sA",
+        Multiply::AThenBFma => "fma(sum*sA, sB, main)",
+        Multiply::Alpha => return Some(format!("scales {per}: alpha is sA*sB")),
+        Multiply::BAlone => "sum * sB",
+    };
+    let at = match scales.at {
+        ScaledAt::Promotion => "when promoted",
+        ScaledAt::Parts => "of each part",
+        ScaledAt::Epilogue => "at the end",
+        ScaledAt::Result => "rounded to D's format, and again after it",
+    };
+    Some(format!("scales {per}: {how} {at}"))
+}
+
+fn epilogue(spec: &ScheduleSpec) -> Vec<String> {
+    let mut parts = Vec::new();
+    if spec.addend == AddendAt::Epilogue {
+        parts.push(match (spec.epilogue.combine, spec.epilogue.without_c) {
+            (Combine::Fma, WithoutC::Multiply) => "epilogue fma(alpha, sum, beta*C)".into(),
+            (Combine::Fma, WithoutC::AddZero) => {
+                "epilogue fma(alpha, sum, beta*C), +0 without C".into()
+            }
+            (Combine::Separate, _) => "epilogue alpha*sum + beta*C".into(),
+        });
+    }
+    match spec.epilogue.bias {
+        BiasAdded::Add => {}
+        BiasAdded::Fused => parts.push("the bias in one fma with the last scale".into()),
+        BiasAdded::FusedOrZero => {
+            parts.push("the bias, or +0, in one fma with the last scale".into());
+        }
+        BiasAdded::AfterRounding => {
+            parts.push("the bias added to what is rounded to D's format".into());
+        }
+    }
+    parts.extend(spec.epilogue.function.map(|function| {
+        match function {
+            Function::Relu => "relu (NaN gives +0)",
+            Function::ReluNan => "relu",
+            Function::Gelu => "gelu",
+            Function::Silu => "silu",
+        }
+        .to_owned()
+    }));
+    if spec.epilogue.result_scale.is_some() {
+        parts.push("FP8 results multiplied by their scale".into());
+    }
+    parts
+}
+
+impl InWords for Parts {
+    fn in_words(&self) -> String {
         match self {
             Parts::Whole {} => "one chain over K".into(),
             Parts::Slices {
@@ -214,8 +220,8 @@ impl Parts {
                     Raster::AlongColumns => "columns",
                 };
                 let group = |Group { tiles, parts }: &Group| match tiles {
-                    Some(tiles) => format!("{tiles}: {}", parts.describe()),
-                    None => parts.describe(),
+                    Some(tiles) => format!("{tiles}: {}", parts.in_words()),
+                    None => parts.in_words(),
                 };
                 let groups: Vec<_> = groups.iter().map(group).collect();
                 format!(
@@ -227,8 +233,8 @@ impl Parts {
     }
 }
 
-impl Merge {
-    fn describe(&self) -> String {
+impl InWords for Merge {
+    fn in_words(&self) -> String {
         let Merge::Sum {
             order,
             start,

@@ -2,24 +2,8 @@
 
 use std::fmt;
 
-use crate::num::Format;
-use crate::words::{Word as _, words};
-
-/// Who draws numbers as torch does on a GPU.
-pub trait TorchNumbers: fmt::Debug + Sync {
-    /// Writes the codes of some rows of so many columns, from a row on, of a tensor of so many elements.
-    fn fill(
-        &self,
-        torch: &Torch,
-        format: Format,
-        rows: [usize; 2],
-        elements: usize,
-        payload: &mut [u8],
-    );
-}
-
-/// Who does, if anybody.
-pub type Drawn<'a> = Option<&'a dyn TorchNumbers>;
+use super::num::Format;
+use tcverify_common::words::{Word as _, words};
 
 /// The most elements: torch draws a larger tensor in parts, each of which takes the generator anew.
 const MAX_ELEMENTS: usize = (1 << 29) - 1;
@@ -155,12 +139,7 @@ impl Torch {
     }
 
     /// Whether there are numbers of a format.
-    pub fn takes(&self, format: Format, drawn: Drawn) -> Result<(), String> {
-        if drawn.is_none() {
-            return Err(format!(
-                "this program draws no numbers as torch does ({WORD}*)"
-            ));
-        }
+    pub fn takes(&self, format: Format) -> Result<(), String> {
         let bytes = self.law == Law::Integers && matches!(self.bounds, [-128..=127, -127..=128]);
         match format {
             Format::Fp32 | Format::Fp16 | Format::Bf16 => Ok(()),

@@ -1,19 +1,29 @@
 //! Operands from a counter: whoever knows seed, class and shape can make them, so that a big product can be verified from
 //! the digest of its D alone. `docs/generator.md` specifies it.
 
+mod on_gpu;
 mod torch;
 
-use crate::deadline;
-use crate::memory::{Memory, MemoryError};
-use crate::num::{Class as Number, Format, Kind};
-use crate::random::{GOLDEN, mix};
-use crate::role::Role;
-use crate::tensor::{Tensor, parallel};
-use crate::words::{Word as _, words};
-pub use torch::{Drawn, Law, Pairs, Torch, TorchNumbers};
+use tcverify_common::deadline;
+use tcverify_common::role::Role;
+use tcverify_common::words::{Word as _, words};
+use tcverify_io::memory::{Memory, MemoryError};
+use tcverify_io::{GENERATED, Generated, Generator};
+use tcverify_num::random::{GOLDEN, mix};
+use tcverify_num::{self as num, Class as Number, Format, Kind};
+use tcverify_tensor::{self as tensor, Tensor, parallel};
 
-/// What a path begins with that names a generated operand instead of a file.
-pub const PREFIX: &str = "generate:";
+pub use torch::{Law, Pairs, Torch};
+
+/// Makes the operands that texts specify.
+#[derive(Clone, Copy, Debug)]
+pub struct Specified;
+
+impl Generator for Specified {
+    fn read(&self, text: &str) -> Result<Box<dyn Generated>, String> {
+        Ok(Box::new(Spec::read(text)?))
+    }
+}
 
 words! {
     /// Which numbers.
@@ -62,10 +72,10 @@ const MAX_ELEMENTS: usize = 1 << 32;
 
 impl std::fmt::Display for Spec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shape = crate::tensor::shape_text(&self.shape);
+        let shape = tensor::shape_text(&self.shape);
         match &self.numbers {
-            Numbers::Class(seed, class) => write!(f, "{PREFIX}{seed}:{}:{shape}", class.word()),
-            Numbers::Torch(torch) => write!(f, "{PREFIX}{torch}:{shape}{}", torch.steps()),
+            Numbers::Class(seed, class) => write!(f, "{GENERATED}{seed}:{}:{shape}", class.word()),
+            Numbers::Torch(torch) => write!(f, "{GENERATED}{torch}:{shape}{}", torch.steps()),
         }
     }
 }
@@ -77,10 +87,13 @@ impl Spec {
     }
 
     /// Reads `generate:SEED:CLASS:SHAPE`, such as `generate:7:normal:4096x4096`, or
-    /// `generate:torch-cuda-randn:SEED:OFFSET:SMS:SHAPE` (`rand`, `randint:LOW:HIGH`) with steps behind it. `None` if
-    /// the text does not begin like one.
-    pub fn parse(text: &str) -> Option<Result<Spec, String>> {
-        let rest = text.strip_prefix(PREFIX)?;
+    /// `generate:torch-cuda-randn:SEED:OFFSET:SMS:SHAPE` (`rand`, `randint:LOW:HIGH`) with steps behind it.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what it should be like.
+    pub fn read(text: &str) -> Result<Spec, String> {
+        let rest = text.strip_prefix(GENERATED);
+        let rest = rest.ok_or_else(|| format!("it begins with {GENERATED}"))?;
         let (read, form) = match rest.strip_prefix(torch::WORD) {
             Some(rest) => (
                 Spec::parse_torch(&rest.split(':').collect::<Vec<_>>()),
@@ -92,7 +105,7 @@ impl Spec {
             ),
             None => (Spec::parse_rest(rest), "SEED:CLASS:ROWSxCOLUMNS"),
         };
-        Some(read.map_err(|reason| format!("{text}: {reason}; expected {PREFIX}{form}")))
+        read.map_err(|reason| format!("{reason}; expected {GENERATED}{form}"))
     }
 
     fn parse_torch(parts: &[&str]) -> Result<Spec, String> {
@@ -127,17 +140,6 @@ impl Spec {
         Ok(Spec::new(seed, class, shape_of(shape)?))
     }
 
-    /// Whether it has numbers of a format.
-    ///
-    /// # Errors
-    /// Which formats it has, or that nobody draws them.
-    pub fn takes(&self, format: Format, drawn: Drawn) -> Result<(), String> {
-        match &self.numbers {
-            Numbers::Class(..) => Ok(()),
-            Numbers::Torch(torch) => torch.takes(format, drawn),
-        }
-    }
-
     /// Takes another seed.
     pub fn reseed(&mut self, other: u64) {
         match &mut self.numbers {
@@ -154,24 +156,32 @@ impl Spec {
     /// The operand.
     ///
     /// # Panics
-    /// If it does not take the format: see [`Spec::takes`].
+    /// If it does not take the format: see [`Generated::takes`].
     pub fn tensor(
         &self,
         format: Format,
         role: Role,
         memory: &Memory,
-        drawn: Drawn,
     ) -> Result<Tensor, MemoryError> {
         let mut payload = memory.zeroed(self.elements() * format.bytes())?;
-        self.fill(format, role, payload.as_mut(), drawn);
+        self.fill(format, role, payload.as_mut());
         Ok(Tensor::from_payload(format, self.shape.clone(), payload))
     }
+}
 
-    /// Writes the operand's payload.
-    ///
-    /// # Panics
-    /// If it does not fit exactly, or does not take the format.
-    pub fn fill(&self, format: Format, role: Role, payload: &mut [u8], drawn: Drawn) {
+impl Generated for Spec {
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn takes(&self, format: Format) -> Result<(), String> {
+        match &self.numbers {
+            Numbers::Class(..) => Ok(()),
+            Numbers::Torch(torch) => torch.takes(format),
+        }
+    }
+
+    fn fill(&self, format: Format, role: Role, payload: &mut [u8]) {
         let width = format.bytes();
         assert_eq!(payload.len(), self.elements() * width);
         let columns = self.shape[self.shape.len() - 1];
@@ -179,10 +189,9 @@ impl Spec {
             Numbers::Class(seed, class) => (*seed, *class),
             Numbers::Torch(torch) => {
                 let elements = self.elements();
-                let draws = drawn.expect("whether it takes the format was asked before");
                 return parallel::chunks_mut(payload, columns * width, &|row, bytes| {
                     deadline::poll();
-                    draws.fill(torch, format, [row, columns], elements, bytes);
+                    on_gpu::fill(torch, format, [row, columns], elements, bytes);
                 });
             }
         };
@@ -356,11 +365,11 @@ mod tests {
 
     #[test]
     fn specs_are_read() {
-        let spec = Spec::parse("generate:7:normal:2x3x4").unwrap().unwrap();
+        let spec = Spec::read("generate:7:normal:2x3x4").unwrap();
         assert_eq!(spec.numbers, Numbers::Class(7, Class::Normal));
         assert_eq!(spec.shape, [2, 3, 4]);
-        assert_eq!(Spec::parse("a.npy"), None);
         for (text, words) in [
+            ("a.npy", "begins with"),
             ("generate:", "three"),
             ("generate:x:normal:2x2", "seed"),
             ("generate:1:odd:2x2", "subnormal"),
@@ -401,7 +410,7 @@ mod tests {
                 "late",
             ),
         ] {
-            let reason = Spec::parse(text).unwrap().unwrap_err();
+            let reason = Spec::read(text).unwrap_err();
             assert!(reason.contains(words), "{reason}");
         }
     }
@@ -413,9 +422,7 @@ mod tests {
             for &(class, ..) in Class::ALL {
                 let shape = vec![40, 50];
                 let spec = Spec::new(3, class, shape);
-                let tensor = spec
-                    .tensor(format, Role::A, &Memory::default(), None)
-                    .unwrap();
+                let tensor = spec.tensor(format, Role::A, &Memory::default()).unwrap();
                 let plane = tensor.planes();
                 let plane = plane.plane(0);
                 let mut specials = 0;
@@ -443,7 +450,7 @@ mod tests {
         let spec = |class| Spec::new(1, class, vec![1, 4]);
         let codes = |class, format, role| -> Vec<u64> {
             let tensor = spec(class)
-                .tensor(format, role, &Memory::default(), None)
+                .tensor(format, role, &Memory::default())
                 .unwrap();
             let planes = tensor.planes();
             (0..4)
@@ -485,7 +492,7 @@ mod tests {
     fn products_cancel_in_pairs() {
         let spec = |shape: [usize; 2]| Spec::new(5, Class::Cancel, shape.to_vec());
         let tensor = |shape, role| {
-            let made = spec(shape).tensor(Format::Fp16, role, &Memory::default(), None);
+            let made = spec(shape).tensor(Format::Fp16, role, &Memory::default());
             made.unwrap()
         };
         let (a, b) = (tensor([8, 64], Role::A), tensor([64, 8], Role::B));
