@@ -7,6 +7,7 @@ use super::error::CheckError;
 use super::kernel::KernelTexts;
 use super::product::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
+use super::ttnn::TtnnConfiguration;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Pattern, Wanted, WantedScale};
 use crate::io::{FileError, read_document, sha256};
 use crate::num::Format;
@@ -134,7 +135,7 @@ impl ModelRequest {
                 return Err(CheckError::request(field, reason));
             }
         }
-        let ttnn = self.ttnn.read(texts)?;
+        let ttnn = self.ttnn_configuration(texts)?;
         let instruction = one("instruction", &self.instruction, &ttnn.fidelity)?;
         let wanted = Wanted {
             instruction: instruction.as_deref(),
@@ -164,6 +165,15 @@ impl ModelRequest {
         })
     }
 
+    /// What ttnn's configurations and fields state together.
+    fn ttnn_configuration(&self, texts: &dyn KernelTexts) -> Result<TtnnConfiguration, CheckError> {
+        let stated = match &self.ttnn.text {
+            None => TtnnConfiguration::default(),
+            Some(text) => texts.ttnn(text).map_err(CheckError::in_field("ttnn"))?,
+        };
+        self.ttnn.with_text(stated)
+    }
+
     /// The model with what happens between blocks of this K.
     pub fn between_blocks(
         &self,
@@ -172,7 +182,8 @@ impl ModelRequest {
         texts: &dyn KernelTexts,
     ) -> Result<Model, CheckError> {
         model.check_k(k)?;
-        let arithmetic = self.ttnn.between_blocks(model.arithmetic, k, texts)?;
+        let stated = self.ttnn_configuration(texts)?;
+        let arithmetic = self.ttnn.between_blocks(model.arithmetic, k, &stated)?;
         Ok(Model {
             arithmetic,
             ..model

@@ -1,7 +1,6 @@
 //! A Tenstorrent kernel as ttnn describes it: fidelity, accumulator, and blocks of K.
 
 use super::error::CheckError;
-use super::kernel::KernelTexts;
 use crate::emu::Arithmetic;
 use crate::emu::step::{Blocks, Reload, ThroughMemory};
 use crate::num::Format;
@@ -55,15 +54,11 @@ impl TtnnRequest {
         }
     }
 
-    /// What the text and the other fields state together.
+    /// What the text states together with the other fields.
     ///
     /// # Errors
-    /// A text that states too little, or contradicts a field.
-    pub fn read(&self, texts: &dyn KernelTexts) -> Result<TtnnConfiguration, CheckError> {
-        let stated = match &self.text {
-            None => TtnnConfiguration::default(),
-            Some(text) => texts.ttnn(text).map_err(CheckError::in_field("ttnn"))?,
-        };
+    /// If it contradicts a field.
+    pub fn with_text(&self, stated: TtnnConfiguration) -> Result<TtnnConfiguration, CheckError> {
         if let (Some(text), Some(field)) = (stated.in0_block_w, self.in0_block_w)
             && text != field
         {
@@ -89,9 +84,8 @@ impl TtnnRequest {
         &self,
         arithmetic: Arithmetic,
         k: usize,
-        texts: &dyn KernelTexts,
+        configuration: &TtnnConfiguration,
     ) -> Result<Arithmetic, CheckError> {
-        let configuration = self.read(texts)?;
         if *self == TtnnRequest::default() {
             return Ok(arithmetic);
         }

@@ -7,15 +7,15 @@
 //!   here.
 //! * A step adds its products without an order. `models` widens no other.
 //! * Zero times infinity or NaN is NaN: B has neither.
-//! * In a fused dot-add a zero raises the largest exponent to `zero_exponent`. Where the exponents of all other products
-//!   are not below that one, every step reaches it without more zeros: it has a product, which is zero or not.
+//! * In a fused dot-add a zero raises the largest exponent to `zero_exponent`. Every step (every half of one) reaches that
+//!   without more zeros: in each row of A it has a product whose exponent is not below it in any column, or which is zero.
 
 use std::ops::Range;
 
 use tcverify_emu::engine::Work;
 use tcverify_emu::{Arithmetic, Problem};
 use tcverify_num::{Class, Format};
-use tcverify_tensor::{Plane, Planes, Tensor, parallel};
+use tcverify_tensor::{Plane, Tensor, parallel};
 
 use super::{KernelConfig, Platform, fill as fill_dense};
 
@@ -41,8 +41,7 @@ pub fn fill(
     let pieces = work.problem.by_matrix(first_row, out).into_iter();
     let dense = pieces.map(|(batch, rows, out)| {
         let problem = work.problem.matrix(batch);
-        let a = widened.dense(&problem, rows.clone())?;
-        widened.leaves_no_trace(&a, &problem).then_some(())?;
+        let a = widened.dense(&problem, rows.clone(), &lowest(&problem)?)?;
         Some((a, problem, rows, out))
     });
     // All of it, or nothing is written.
@@ -70,11 +69,12 @@ pub fn fill(
 }
 
 impl Widened {
-    /// Some rows of a compressed A with zeros for what they leave out. None if a product would change its step.
-    fn dense(&self, problem: &Problem, rows: Range<usize>) -> Option<Tensor> {
+    /// Some rows of a compressed A with zeros for what they leave out. None if a product would change its step, or zeros
+    /// could show. `lowest` has the least exponent of each row of B.
+    fn dense(&self, problem: &Problem, rows: Range<usize>, lowest: &[i32]) -> Option<Tensor> {
         let a = problem.a;
         let (format, all) = (a.tensor().format(), problem.b.rows());
-        let line = |i| self.line(problem, rows.start + i);
+        let line = |i| self.line(problem, rows.start + i, lowest);
         let lines = parallel::map(rows.len(), line).into_iter();
         let payload = lines.collect::<Option<Vec<_>>>()?.concat();
         let shape = vec![rows.len(), all];
@@ -82,23 +82,36 @@ impl Widened {
     }
 
     /// The bytes of one row.
-    fn line(&self, problem: &Problem, row: usize) -> Option<Vec<u8>> {
+    fn line(&self, problem: &Problem, row: usize, lowest: &[i32]) -> Option<Vec<u8>> {
         let (k, all) = (problem.k, problem.b.rows());
-        let width = problem.a.tensor().format().bytes();
+        let format = problem.a.tensor().format();
+        let width = format.bytes();
         let mut codes = Vec::new();
         problem.a.plane(0).read_codes(row, 0..k, &mut codes);
         let mut bytes = vec![0; all * width];
         let mut taken = vec![false; all];
+        // Of each part of a step whether it has a product yet, and one beside which zeros do not count.
+        let mut parts = vec![(false, false); 2 * k.div_ceil(self.span)];
+        let zero = self.zero_exponent.unwrap_or(i32::MIN);
         let places = problem.selected?.row(row, k);
         for (i, (code, &place)) in codes.iter().zip(places).enumerate() {
             let place = place as usize;
-            let same = self.step_and_part(i, 1) == self.step_and_part(place, all / k);
+            let (step, part) = self.step_and_part(i, 1);
+            let same = (step, part) == self.step_and_part(place, all / k);
             if !same || std::mem::replace(&mut taken[place], true) {
                 return None;
             }
             bytes[place * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
+            let number = format.unpack(*code);
+            // A special number decides the result.
+            let reaches = number.class != Class::Finite
+                || number.significand == 0
+                || number.exponent.saturating_add(lowest[place]) >= zero;
+            let found = &mut parts[2 * step + usize::from(part)];
+            *found = (true, found.1 || reaches);
         }
-        Some(bytes)
+        let shown = parts.into_iter().any(|(any, reaches)| any && !reaches);
+        (!shown).then_some(bytes)
     }
 
     /// Which step takes a product, and in which part, if steps are so many times as long.
@@ -108,27 +121,13 @@ impl Widened {
         let part = first.is_some_and(|(period, first)| first.contains(&(k % period)));
         (k / self.span, part)
     }
+}
 
-    /// Whether zeros beside the products of some rows of A and all columns of B change no sum.
-    fn leaves_no_trace(&self, a: &Tensor, problem: &Problem) -> bool {
-        let least_of = |planes: Planes| {
-            let format = planes.tensor().format();
-            let lines = parallel::map(planes.rows(), |row| least(format, planes.plane(0), row));
-            let mut all = lines.into_iter();
-            all.try_fold(i32::MAX, |low, least| Some(low.min(least?)))
-        };
-        // Infinities and NaNs of A meet the same elements of B as before.
-        let Some(of_b) = least_of(problem.b) else {
-            return false;
-        };
-        let Some(zero) = self.zero_exponent else {
-            return true;
-        };
-        let [lowest_a, lowest_b] =
-            [a.format(), problem.b.tensor().format()].map(Format::min_exponent);
-        lowest_a + lowest_b >= zero
-            || least_of(a.planes()).is_some_and(|of_a| of_a.saturating_add(of_b) >= zero)
-    }
+/// The least exponents of the numbers in each row of B. None if one is infinite or not a number.
+fn lowest(problem: &Problem) -> Option<Vec<i32>> {
+    let (format, plane) = (problem.b.tensor().format(), problem.b.plane(0));
+    let rows = parallel::map(plane.rows, |row| least(format, plane, row));
+    rows.into_iter().collect()
 }
 
 /// The least exponent among the numbers of a row that are not zero. None if one is infinite or not a number.

@@ -173,15 +173,12 @@ fn selected_products_are_those_of_the_exact_engine() {
     assert!(together > 500 && alone > 100, "{together} {alone}");
 }
 
-/// Ordinary numbers are computed together, by every kernel, with FP32 results or integers; FP8 with FP16 results.
+/// Ordinary numbers are computed together, by every kernel.
 #[test]
 fn ordinary_numbers_are_computed_together() {
     let mut random = Random::seeded(2);
     let mut seen = 0;
     for (name, pattern, arithmetic) in rules() {
-        if arithmetic.accumulator == Format::Fp16 {
-            continue;
-        }
         let kinds = [Kind::Ordinary; 2];
         let shape = [1, 9, 70, 64];
         let sparse = Sparse::new(
@@ -240,6 +237,39 @@ fn zeros_that_would_show_are_not_added() {
             let together = sparse.together(platform);
             assert_eq!(together.is_none(), shows, "{}", platform.name());
             assert!(together.is_none_or(|found| found == expected));
+            assert_eq!(sparse.by(platform.engine()), expected);
+        }
+    }
+}
+
+/// A zero among the selected products counts as others would: in each step, of each row.
+#[test]
+fn zeros_that_are_there_already_hide_others() {
+    let hopper = Catalogue::builtin().find("hopper").unwrap();
+    let choice = hopper.select(Some("wgmma"), [Format::Fp16; 2], Some(Format::Fp16));
+    let model = choice.unwrap().arithmetic;
+    let Step::Fused(fused) = &model.step else {
+        panic!("hopper is fused");
+    };
+    assert_eq!((fused.zero_exponent, fused.group), (-21, 16));
+    // Products of 2^-22.
+    let small = (15 - 11) << 10;
+    let steps = [
+        &[][..],
+        &[0],
+        &[0, 16],
+        &[3, 31, 32 + 15, 32 + 16, 65, 85, 96, 127],
+    ];
+    for (zeros, together) in steps.into_iter().zip([false, false, false, true]) {
+        let mut sparse = uniform(&model, [small; 2]);
+        let mut a = vec![small; 4 * 32];
+        zeros.iter().for_each(|&at| a[at] = 0);
+        sparse.a = Tensor::from_codes(Format::Fp16, vec![1, 4, 32], &a);
+        let expected = sparse.by(Engine::Exact);
+        for platform in Platform::available() {
+            let found = sparse.together(platform);
+            assert_eq!(found.is_some(), together, "{zeros:?}");
+            assert!(found.is_none_or(|found| found == expected));
             assert_eq!(sparse.by(platform.engine()), expected);
         }
     }
