@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, Npy, Says, claims, floats, halves};
+use crate::support::{Folder, Members, Says, claims};
 
 /// Small integers, whose products and sums no arithmetic rounds, and their product in plain FP32.
 fn integers() -> Folder {
@@ -16,9 +16,9 @@ fn integers() -> Folder {
                 .sum()
         })
         .collect();
-    folder.save("a.npy", &Npy::new("<f2", &[16, 16], halves(&a)));
-    folder.save("b.npy", &Npy::new("<f2", &[16, 8], halves(&b)));
-    folder.save("d.npy", &Npy::new("<f4", &[16, 8], floats(&d)));
+    folder.f16("a.npy", &[16, 16], &a);
+    folder.f16("b.npy", &[16, 8], &b);
+    folder.f32("d.npy", &[16, 8], &d);
     folder
 }
 

@@ -1,6 +1,6 @@
 //! Scales, integers and C of another format, on the command line.
 
-use crate::support::{Folder, Npy, Says, claims, floats, words};
+use crate::support::{Folder, Npy, Says, claims, floats, table};
 
 fn bytes(shape: &[usize], codes: &[u8]) -> Npy {
     Npy::new("|u1", shape, codes.to_vec())
@@ -20,21 +20,13 @@ const SCALES: &str = "--scale-a sa.npy --scale-b sb.npy a.npy b.npy";
 
 #[test]
 fn scales_multiply() {
-    for (scales, options, d) in [
-        (
-            [129, 126],
-            "--dtype e2m1 --scale-dtype ue8m0 --scale-block 32",
-            6.0,
-        ),
+    for (scales, options, d) in table! {
+        ([129, 126], "--dtype e2m1 --scale-dtype ue8m0 --scale-block 32", 6.0),
         ([0x3c, 0x40], "--dtype e2m1 --scale-dtype ue4m3", 9.0),
-        (
-            [129, 126],
-            "--dtype e3m2 --dtype-b e2m1",
-            0.1875 * 2.0 * 2.0,
-        ),
-    ] {
+        ([129, 126], "--dtype e3m2 --dtype-b e2m1", 0.1875 * 2.0 * 2.0),
+    } {
         let folder = folder(scales);
-        folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[d])));
+        folder.f32("d.npy", &[1, 1], &[d]);
         for arch in ["b200", "rtx5090"] {
             let report = folder.json(&format!(
                 "check --arch {arch} {options} {SCALES} d.npy --json -"
@@ -51,7 +43,7 @@ fn scales_multiply() {
 #[test]
 fn the_text_names_the_scales() {
     let folder = folder([0x3c, 0x40]);
-    folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[9.0])));
+    folder.f32("d.npy", &[1, 1], &[9.0]);
     claims! {folder, "check --arch b200 --dtype e2m1 --scale-dtype ue4m3 {SCALES} d.npy | 0
     | e2m1*e2m1, scales ue4m3 per 16 -> fp32"}
 }
@@ -59,26 +51,15 @@ fn the_text_names_the_scales() {
 #[test]
 fn what_scales_need_is_said() {
     let folder = folder([127, 127]);
-    let refuses = |arguments: &str, words: &[&str]| {
-        folder
-            .tcverify(&format!("replay --arch b200 {arguments} -o d.npy"))
-            .refuses(words);
-    };
-    refuses(
-        &format!("--dtype e2m1 {SCALES}"),
-        &words! {"several ways | ue8m0 per 32 | ue4m3 per 16 | --scale-dtype"},
-    );
-    claims! {folder, r"replay --arch b200 --dtype fp16 {SCALES} -o d.npy | 2 | fp16*fp16 with scales
-    | tcgen05-mxf4\_ | scales ue8m0 per 32"}
-    refuses(
-        "--dtype e2m1 --scale-dtype ue4m3 a.npy b.npy",
-        &["--scale-dtype", "--scale-a"],
-    );
+    claims! {folder, r"
+        each replay --arch b200 ~ -o d.npy
+        --dtype e2m1 {SCALES} | refused | several ways | ue8m0 per 32 | ue4m3 per 16 | --scale-dtype
+        --dtype fp16 {SCALES} | 2 | fp16*fp16 with scales | tcgen05-mxf4\_ | scales ue8m0 per 32
+        --dtype e2m1 --scale-dtype ue4m3 a.npy b.npy | refused | --scale-dtype | --scale-a
+    "}
     folder.save("sa.npy", &bytes(&[1, 2], &[127, 127]));
-    refuses(
-        &format!("--dtype e4m3 {SCALES}"),
-        &["the scales of A are 1x2", "32 k", "1x1", "sa.npy"],
-    );
+    claims! {folder, "replay --arch b200 --dtype e4m3 {SCALES} -o d.npy | refused | the scales of A are 1x2 | 32 k
+    | 1x1 | sa.npy"}
 }
 
 #[test]
@@ -97,7 +78,7 @@ fn transposed_operands_have_transposed_scales() {
     folder.save("sa.npy", &bytes(&[2, 1], &[127, 128]));
     folder.save("sb.npy", &bytes(&[3, 1], &[127, 128, 129]));
     let d = [32.0, 64.0, 128.0, 64.0, 128.0, 256.0];
-    folder.save("d.npy", &Npy::new("<f4", &[2, 3], floats(&d)));
+    folder.f32("d.npy", &[2, 3], &d);
     let check = "check --arch rtx5090 --dtype e4m3 --transpose-b";
     folder.passes(&format!("{check} {SCALES} d.npy"));
 }
@@ -155,7 +136,7 @@ fn c_and_d_of_two_formats() {
     };
     folder.save("a.npy", &Npy::new("<f2", &[1, 1], half(&[0x3c01])));
     folder.save("b.npy", &Npy::new("<f2", &[1, 1], half(&[0x3c01])));
-    folder.save("c.npy", &Npy::new("<f4", &[1, 1], floats(&[1.0])));
+    folder.f32("c.npy", &[1, 1], &[1.0]);
     folder.save("d.npy", &Npy::new("<f2", &[1, 1], half(&[0x4001])));
     let check = "check --arch gpgpu-sim --dtype fp16 --acc f16";
     claims! {folder, "{check} --c-dtype f32 --c c.npy a.npy b.npy d.npy | 0"}
@@ -197,14 +178,8 @@ fn volta_with_c_and_d_of_two_formats() {
     }
     let check = |rest: &str| folder.tcverify(&format!("check --dtype fp16 {rest}"));
     for c in ["c16", "c32"] {
-        check(&format!(
-            "--arch volta --acc f32 --c {c}.npy a.npy b.npy d32.npy"
-        ))
-        .expect(0);
-        check(&format!(
-            "--arch volta --acc f16 --c {c}.npy a.npy b.npy d16.npy"
-        ))
-        .expect(0);
+        claims! {folder, "check --dtype fp16 --arch volta --acc f32 --c {c}.npy a.npy b.npy d32.npy | 0"}
+        claims! {folder, "check --dtype fp16 --arch volta --acc f16 --c {c}.npy a.npy b.npy d16.npy | 0"}
     }
     check("--arch gpgpu-sim --acc f32 --c-dtype f16 --c c16.npy a.npy b.npy d32.npy").expect(1);
     check("--arch volta --acc f16 --c odd.npy a.npy b.npy d16.npy")
@@ -226,8 +201,7 @@ fn scales_without_a_sign_may_be_stored_as_e4m3() {
     generate("3:normal:16x4 --dtype ue4m3 --role scale-a -o sa.npy");
     generate("4:normal:4x8 --dtype ue4m3 --role scale-b -o sb.npy");
     let format = "--arch b200 --dtype e2m1 --scale-dtype ue4m3 --scale-b sb.npy";
-    let replay = format!("replay {format} --scale-a sa.npy a.npy b.npy -q -o d.npy");
-    folder.passes(&replay);
+    claims! {folder, "replay {format} --scale-a sa.npy a.npy b.npy -q -o d.npy | 0"}
     let mut scales = folder.read("sa.npy");
     let start = scales.len() - 16 * 4;
     let check = format!("check {format} --scale-a sa.bin#16x4:e4m3 a.npy b.npy d.npy");
