@@ -2,15 +2,14 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Says, claims, holds};
+use crate::support::{Folder, Says, claims, holds, table};
 
 /// Operands of 8x16 by 16x12, all of one format.
 fn operands(format: &str, k: usize) -> Folder {
     let folder = Folder::new();
     for (seed, shape, role) in [(1, format!("8x{k}"), "a"), (2, format!("{k}x12"), "b")] {
         let operand = format!("generate:{seed}:normal:{shape} --dtype {format} --role {role}");
-        let words = format!("generate {operand} -o {role}.npy");
-        folder.passes(&words);
+        claims! {folder, "generate {operand} -o {role}.npy | 0"}
     }
     folder
 }
@@ -55,8 +54,7 @@ fn a_library_s_blocks_of_k() {
     let folder = operands("bf16", 600);
     let unit = "--arch arm --instruction bfmmla --dtype bf16";
     for schedule in ["openblas-neoverse-n2", "openblas-neoverse-v1", "iree-bf16"] {
-        let replay = format!("replay {unit} --schedule {schedule} a.npy b.npy -o {schedule}.npy");
-        folder.passes(&replay);
+        claims! {folder, "replay {unit} --schedule {schedule} a.npy b.npy -o {schedule}.npy | 0"}
     }
     // IREE's is the bare chain.
     folder.passes(&format!("check {unit} a.npy b.npy iree-bf16.npy"));
@@ -109,48 +107,18 @@ fn lscale_and_osm_decide_bits() {
 fn what_is_refused() {
     let folder = operands("bf16", 3);
     let fp8 = operands("e4m3", 16);
-    for (folder, words, reason) in [
-        (
-            &folder,
-            "--arch arm --dtype bf16",
-            "K is 3, but bfdot takes 2 k at a time: pad A and B with zeros",
-        ),
-        (
-            &folder,
-            "--arch arm --dtype bf16 --instruction bfmmla",
-            "K is 3, but bfmmla takes 4 k at a time",
-        ),
-        (
-            &fp8,
-            "--arch arm --dtype e4m3 --instruction fdot4 --set lscale=128",
-            "lscale is 128; of fp32 results it must be 0 to 127",
-        ),
-        (
-            &fp8,
-            "--arch arm --dtype e4m3 --instruction fdot2 --acc f16 --set lscale=16",
-            "lscale is 16; of fp16 results it must be 0 to 15",
-        ),
-        (
-            &fp8,
-            "--arch arm --dtype e4m3 --instruction fdot4 --set osm=2",
-            "--set osm is 2; it must be 0 or 1",
-        ),
-        (
-            &fp8,
-            "--arch h100 --dtype e4m3 --set lscale=0",
-            "--set lscale is 0, but this instruction does not read it",
-        ),
-        (
-            &fp8,
-            "--arch h100 --dtype e4m3 --set osm=1",
-            "--set osm is 1, but this instruction does not read it",
-        ),
-        (
-            &fp8,
-            "--arch arm --dtype e4m3",
-            "name the instruction, fdot4 or fmmla-f32 or fmopa-fp8",
-        ),
-    ] {
+    for (folder, words, reason) in table! {
+        (&folder, "--arch arm --dtype bf16", "K is 3, but bfdot takes 2 k at a time: pad A and B with zeros"),
+        (&folder, "--arch arm --dtype bf16 --instruction bfmmla", "K is 3, but bfmmla takes 4 k at a time"),
+        (&fp8, "--arch arm --dtype e4m3 --instruction fdot4 --set lscale=128",
+            "lscale is 128; of fp32 results it must be 0 to 127"),
+        (&fp8, "--arch arm --dtype e4m3 --instruction fdot2 --acc f16 --set lscale=16",
+            "lscale is 16; of fp16 results it must be 0 to 15"),
+        (&fp8, "--arch arm --dtype e4m3 --instruction fdot4 --set osm=2", "--set osm is 2; it must be 0 or 1"),
+        (&fp8, "--arch h100 --dtype e4m3 --set lscale=0", "--set lscale is 0, but this instruction does not read it"),
+        (&fp8, "--arch h100 --dtype e4m3 --set osm=1", "--set osm is 1, but this instruction does not read it"),
+        (&fp8, "--arch arm --dtype e4m3", "name the instruction, fdot4 or fmmla-f32 or fmopa-fp8"),
+    } {
         let before = folder.names();
         let words = format!("replay {words} a.npy b.npy -o d.npy");
         let run = folder.fails(&words);

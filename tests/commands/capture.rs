@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Folder, Members, read_rows, say};
+use crate::support::{Folder, Members, claims, read_rows, say};
 
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/capture");
 
@@ -101,9 +101,7 @@ fn this_program_generates_the_page_s_values() {
             role,
             ..
         } = &row;
-        let words =
-            format!("generate generate:1:{class}:4x6 --dtype {format} --role {role} -o x.npy");
-        folder.passes(&words);
+        claims! {folder, "generate generate:1:{class}:4x6 --dtype {format} --role {role} -o x.npy | 0"}
         assert_is_the_row(&row, &folder, "x.npy");
 
         let bytes = folder.read("x.npy");
@@ -261,8 +259,7 @@ fn the_python_programs_generate_the_page_s_values() {
     }
     run(python().args(["-c", &program]).arg(folder.path("")));
     for (index, [spec, format]) in read_rows(TORCH).iter().enumerate() {
-        let words = format!("generate {spec} --dtype {format} --role a -o torch.npy");
-        folder.passes(&words);
+        claims! {folder, "generate {spec} --dtype {format} --role a -o torch.npy | 0"}
         let shape = spec.split(':').nth(5).expect("a shape").split('x');
         let elements: usize = shape.map(|axis| axis.parse::<usize>().unwrap()).product();
         let width = if *format == "fp32" { 4 } else { 2 };

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tcverify::emu::{Architecture, Catalogue};
 use tcverify::num::Format;
 
-use crate::support::{Folder, Members, Npy, Says, claims, holds, words};
+use crate::support::{Folder, Members, Npy, Says, claims, holds, table, words};
 
 /// Probes and the answers of a model, made by the commands themselves.
 fn answered(folder: &Folder, formats: &str, model: &str) {
@@ -83,18 +83,14 @@ fn integers_from_probes_to_a_model_that_runs() {
     let c = "--c generate:3:toggle:24x24";
     let run = |arguments: &str| folder.tcverify(arguments);
     let replay = format!("{formats} {c} {product} -o p.npy --quiet");
-    run(&format!(
-        "replay --arch ampere --instruction mma-satfinite {replay}"
-    ))
-    .expect(0);
+    claims! {folder, "replay --arch ampere --instruction mma-satfinite {replay} | 0"}
     let check = format!("{formats} {c} {product} p.npy --quiet");
     run(&format!("check --model mine.json {check}")).expect(0);
     run(&format!("check --arch ampere --instruction mma {check}")).expect(1);
 
     run("features --answers probes d.npy --arch turing/mma-satfinite --json").expect(0);
     run("probe --dtype int8 --dtype-b fp16 -o mixed").refuses(&["both be integers, or neither"]);
-    run("probe --dtype int4 --acc f32 -o wide")
-        .refuses(&["fp32 is not an accumulator", "int32 is"]);
+    claims! {folder, "probe --dtype int4 --acc f32 -o wide | refused | fp32 is not an accumulator | int32 is"}
 }
 
 /// NVFP4: scales with significands, sums of sixteen before them.
@@ -111,22 +107,15 @@ fn scaled_probes_find_nvfp4() {
     let operands = "--c probes/c.npy probes/a.npy probes/b.npy -o d.npy --quiet";
     let model = "--arch blackwell --instruction tcgen05-mxf4nvf4";
     run(&format!("replay {model} {formats} {scales} {operands}")).expect(0);
-    let found = run("infer probes d.npy -o mine.json --name mine").expect(0);
-    found.says_all([
-        "e2m1*e2m1 with scales of ue4m3 per 16 -> fp32",
-        "exact sums of 16, scaled, aligned RZ to 35 fraction bits",
-        "every constant the same:  blackwell tcgen05-mxf4nvf4",
-    ]);
+    claims! {folder, "infer probes d.npy -o mine.json --name mine | 0 | e2m1*e2m1 with scales of ue4m3 per 16 -> fp32
+        | exact sums of 16, scaled, aligned RZ to 35 fraction bits
+        | every constant the same:  blackwell tcgen05-mxf4nvf4"}
     // What was inferred judges at once.
     let check = format!("check --model mine.json {formats} {scales}");
-    run(&format!(
-        "{check} --c probes/c.npy probes/a.npy probes/b.npy d.npy --quiet"
-    ))
-    .expect(0);
+    claims! {folder, "{check} --c probes/c.npy probes/a.npy probes/b.npy d.npy --quiet | 0"}
     run("features --answers probes d.npy").refuses(&["probes with scales"]);
     run("probe --dtype fp16 --scale-dtype ue8m0 -o other").refuses(&["fp16", "up to 8 bits"]);
-    run("probe --dtype e2m1 --scale-dtype ue8m0 --scale-block 7 -o other")
-        .refuses(&["per 16 or 32"]);
+    claims! {folder, "probe --dtype e2m1 --scale-dtype ue8m0 --scale-block 7 -o other | refused | per 16 or 32"}
     // Scales are operands: others are refused.
     folder.flip("probes/scale_b.npy", "probes/scale_b.npy", 1, 1);
     run("infer probes d.npy").refuses(&["probes/scale_b.npy", "does not contain the operands"]);
@@ -201,27 +190,16 @@ fn hostile_directories_are_refused() {
     answered(&folder, "--dtype e4m3", "--arch h100");
     let manifest = folder.read("probes/manifest.json");
     let text = String::from_utf8(manifest.clone()).unwrap();
-    for (changed, words) in [
-        (
-            text[..text.len() / 2].to_owned(),
-            "not a manifest of probes",
-        ),
+    for (changed, words) in table! {
+        (text[..text.len() / 2].to_owned(), "not a manifest of probes"),
         (text.replace("probes/1", "probes/9"), "schema"),
-        (
-            text.replace("\"k\": 256", "\"k\": 1048576"),
-            "does not list the cases that tcverify",
-        ),
-        (
-            text.replacen("\"e4m3\"", "\"e9m9\"", 1),
-            "not a manifest of probes",
-        ),
-        (
-            text.replace("\"accumulator\": \"fp32\"", "\"accumulator\": \"e2m1\""),
-            "e2m1 is not an accumulator of e4m3*e4m3",
-        ),
+        (text.replace("\"k\": 256", "\"k\": 1048576"), "does not list the cases that tcverify"),
+        (text.replacen("\"e4m3\"", "\"e9m9\"", 1), "not a manifest of probes"),
+        (text.replace("\"accumulator\": \"fp32\"", "\"accumulator\": \"e2m1\""),
+            "e2m1 is not an accumulator of e4m3*e4m3"),
         ("[".repeat(100_000), "not a manifest of probes"),
         ("{}".to_owned(), "not a manifest of probes"),
-    ] {
+    } {
         folder.write("probes/manifest.json", changed);
         claims! {folder, "infer probes d.npy | refused | probes/manifest.json | {words}"}
     }
@@ -241,17 +219,12 @@ fn hostile_directories_are_refused() {
 #[test]
 fn a_table_of_models_and_of_answers() {
     let folder = Folder::new();
-    let run = folder.passes("features --arch v100 --arch t4 --dtype fp16");
-    let whose = "volta mma   tcverify's model, not a GPU (captured)";
-    assert!(run.stdout.contains(whose), "{run:#?}");
-    run.lacks("Measured");
-    run.says("fraction bits of alignment");
+    claims! {folder, "features --arch v100 --arch t4 --dtype fp16 | 0
+    | volta mma   tcverify's model, not a GPU (captured) | !Measured | fraction bits of alignment"}
     answered(&folder, "--dtype e4m3", "--arch h100");
     let run = folder.passes("features --answers probes d.npy --arch h100 --json");
     let json = run.json();
-    assert_eq!(json["schema"], "tcverify.features/1");
-    assert_eq!(json["machines"][0]["model"], Value::Null);
-    assert_eq!(json["machines"][1]["model"], "captured");
+    holds! {json, "schema = tcverify.features/1 | machines.0.model = null | machines.1.model = captured"}
     assert_eq!(
         json["machines"][0]["features"],
         json["machines"][1]["features"]
@@ -271,16 +244,10 @@ fn an_inferred_model_judges_at_once() {
     let run = |arguments: &str| folder.tcverify(arguments);
     run("probe --dtype bf16 -o probes").expect(0);
     let operands = "--c probes/c.npy probes/a.npy probes/b.npy";
-    run(&format!(
-        "replay --arch a100 --dtype bf16 {operands} -o d.npy"
-    ))
-    .expect(0);
+    claims! {folder, "replay --arch a100 --dtype bf16 {operands} -o d.npy | 0"}
     run("infer probes d.npy -o mine.json --name mine").expect(0);
     let product = "generate:3:wide:20x64 generate:3:wide:64x20";
-    run(&format!(
-        "replay --arch a100 --dtype bf16 {product} -o p.npy"
-    ))
-    .expect(0);
+    claims! {folder, "replay --arch a100 --dtype bf16 {product} -o p.npy | 0"}
     let check = |model: &str| {
         let check = run(&format!(
             "check {model} --dtype bf16 --json - {product} p.npy"
@@ -295,10 +262,8 @@ fn an_inferred_model_judges_at_once() {
     assert_eq!(check("--arch hopper").0, Some(1));
 
     folder.write("broken.json", "{}");
-    run(&format!(
-        "check --model broken.json --dtype bf16 {product} p.npy"
-    ))
-    .refuses(&["broken.json", "is not a usable architecture file", "schema"]);
+    claims! {folder, "check --model broken.json --dtype bf16 {product} p.npy | refused | broken.json
+    | is not a usable architecture file | schema"}
     // Where in the document, not in which column of one long line.
     let hopper = run("archs hopper --json").expect(0).stdout;
     let mut wrong: serde_json::Value = serde_json::from_str(&hopper).unwrap();
@@ -309,13 +274,8 @@ fn an_inferred_model_judges_at_once() {
     ));
     let refused = refused.refuses(&["broken.json", "instructions[0].rules[0]"]);
     refused.stderr.lacks(" column ");
-    run(&format!(
-        "check --model none.json --dtype bf16 {product} p.npy"
-    ))
-    .refuses(&["none.json"]);
-    run(&format!("check --dtype bf16 {product} p.npy"))
-        .expect(2)
-        .mentions(&["--arch"]);
+    claims! {folder, "check --model none.json --dtype bf16 {product} p.npy | refused | none.json"}
+    claims! {folder, "check --dtype bf16 {product} p.npy | 2 | --arch"}
 }
 
 /// Formats of which no kind of step is known have probes, and features; a model cannot be inferred.

@@ -3,7 +3,7 @@
 #[cfg(feature = "schemars")]
 use serde_json::Value;
 
-use crate::support::{Folder, Npy, Says, rows};
+use crate::support::{Folder, Npy, Says, claims, rows};
 
 /// A D that differs by a bit, and everything that is written about it.
 fn folder() -> Folder {
@@ -211,9 +211,7 @@ mod generated {
             check | --sample 9 --seed-from c.json --beacon 5af1 --json drawn.json
         "}
         {
-            let words =
-                format!("{verb} --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy {words} -q");
-            layer.passes(&words);
+            claims! {layer, "{verb} --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy {words} -q | 0"}
         }
         written
             .get_mut("commitment")
@@ -232,9 +230,7 @@ mod generated {
         let mut envelopes = Vec::new();
         let mut statements = Vec::new();
         for rest in ["", "--attest-as svr --attest-time 2026-11-23T08:00:00Z"] {
-            let words =
-                format!("check {product} d.npy -q --attest att.json --attest-key 0.pem {rest}");
-            signed.passes(&words);
+            claims! {signed, "check {product} d.npy -q --attest att.json --attest-key 0.pem {rest} | 0"}
             signed.passes("attest export att.json --statement statement.json");
             envelopes.push(json(&signed, "att.json"));
             statements.push(json(&signed, "statement.json"));

@@ -11,15 +11,16 @@ fn meant(written: &str) -> String {
     written.replace("\\n", "\n").replace("\\_", " ")
 }
 
-/// A table's rows, a line each; a line that begins with a bar goes on with the row before, and `#` begins a remark.
-fn lines(table: &str) -> Vec<&str> {
+/// A table's rows, a line each; a line that begins with a bar or `=>` goes on with the row before, and `#` begins a
+/// remark.
+pub fn lines(table: &str) -> Vec<&str> {
     let mut rows: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
     for line in table.split_inclusive('\n') {
         let (end, written) = (start + line.len(), line.trim());
         match rows.last_mut() {
             _ if written.is_empty() || written.starts_with('#') => {}
-            Some(row) if written.starts_with('|') => row.end = end,
+            Some(row) if written.starts_with('|') || written.starts_with("=>") => row.end = end,
             _ => rows.push(start..end),
         }
         start = end;
@@ -56,14 +57,24 @@ pub fn json_of(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-/// Puts JSON into a document, where `path.to.member` says.
+/// Puts JSON into a document, where `path.to.member` says; `-` takes the member away.
 #[track_caller]
 pub fn set(document: &mut serde_json::Value, at: &str, json: &str) {
-    let place = at.split('.').fold(document, |value, step| match value {
+    let (whole, last) = at.rsplit_once('.').unwrap_or(("", at));
+    let steps = whole.split('.').filter(|step| !step.is_empty());
+    let place = steps.fold(document, |value, step| match value {
         serde_json::Value::Array(all) => &mut all[step.parse::<usize>().expect("an index")],
         _ => &mut value[step],
     });
-    *place = json_of(json);
+    match place {
+        serde_json::Value::Object(all) if json == "-" => {
+            assert!(all.remove(last).is_some(), "no {at} to take away");
+        }
+        serde_json::Value::Array(all) => {
+            all[last.parse::<usize>().expect("an index")] = json_of(json)
+        }
+        _ => place[last] = json_of(json),
+    }
 }
 
 /// Rows of `N` words; the last one may have bars of its own.
@@ -114,7 +125,14 @@ macro_rules! words {
     };
 }
 
-pub(crate) use {claims, holds, rows, words};
+/// An array, a row each line.
+macro_rules! table {
+    ($($row:expr),* $(,)?) => {
+        [$($row),*]
+    };
+}
+
+pub(crate) use {claims, holds, rows, table, words};
 
 /// What [`holds!`] means.
 #[track_caller]
@@ -123,7 +141,7 @@ pub fn holds_all(value: &impl serde::Serialize, table: &str, of: &str) {
     for claim in listed(table).into_iter().filter(|claim| !claim.is_empty()) {
         let (path, said) = claim.split_once(" = ").expect("PATH = JSON");
         let found = path.split('.').fold(&whole, |value, step| match value {
-            serde_json::Value::Array(all) => &all[step.parse::<usize>().expect("an index")],
+            serde_json::Value::Array(_) => &value[step.parse::<usize>().expect("an index")],
             _ => &value[step],
         });
         let said: serde_json::Value = serde_json::from_str(said).unwrap_or_else(|_| said.into());
@@ -131,35 +149,71 @@ pub fn holds_all(value: &impl serde::Serialize, table: &str, of: &str) {
     }
 }
 
+/// Fails unless a text has words in it as they are written: `!` before those that must be missing, `^` before those
+/// that begin it.
+#[track_caller]
+pub fn has(text: &str, written: &str, of: &str) {
+    assert!(!written.is_empty(), "an empty word in {of}");
+    let holds = match written.split_at_checked(1) {
+        Some(("!", missing)) => !text.contains(&meant(missing)),
+        Some(("^", first)) => text.starts_with(&meant(first)),
+        _ => text.contains(&meant(written)),
+    };
+    assert!(holds, "{written:?} of {of}\n{text}");
+}
+
 impl Folder {
     /// Runs each row's command and fails with the row unless it ends as the row says:
-    /// `COMMAND | 0 | WORDS | ...` (words on standard output), `1` likewise, `2` (words on standard error), or
-    /// `refused` ([`Run::refuses`]). Words behind `!` must be missing, those behind `^` begin it.
+    /// `COMMAND | 0 | WORDS | ...` (words on standard output), `1` likewise, `2` (words on standard error),
+    /// `usage` (the same, and nothing on standard output), `refused` ([`Run::refuses`]), or `different`: one line that
+    /// begins with that word. Words behind `!` must be missing, those behind `^` begin it, those behind `&` are
+    /// on standard error whatever the outcome, and behind `:` stands `path.to.member = JSON` of the output.
+    ///
+    /// `each COMMAND ~ | 0 | WORDS` is no command: rows below stand at its `~`, and say what else holds.
     #[track_caller]
     pub fn claims(&self, table: &str) {
+        let mut each = vec!["~"];
         for row in lines(table) {
-            let mut words = listed(row).into_iter();
-            let command = words.next().unwrap_or_default();
-            let outcome = words.next();
-            let run = self.tcverify(command);
-            let said = match outcome {
-                Some("0" | "1") => run.stdout.clone(),
-                Some("2" | "refused") => run.stderr.clone(),
-                _ => panic!("no outcome in {row:?}"),
-            };
-            let code = outcome.and_then(|code| code.parse().ok()).unwrap_or(2);
-            assert_eq!(run.code, Some(code), "{row}\n{run:#?}");
-            if outcome == Some("refused") {
-                assert!(run.is_refusal(), "{row}\n{run:#?}");
+            match row.strip_prefix("each ") {
+                Some(form) => each = listed(form),
+                None => self.claim(&each, row),
             }
-            for written in words {
-                assert!(!written.is_empty(), "an empty word in {row}");
-                let holds = match (written.strip_prefix('!'), written.strip_prefix('^')) {
-                    (Some(missing), _) => !said.contains(&meant(missing)),
-                    (_, Some(first)) => said.starts_with(&meant(first)),
-                    _ => said.contains(&meant(written)),
-                };
-                assert!(holds, "{written:?} of {row}\n{run:#?}");
+        }
+    }
+
+    /// Runs one row of [`Folder::claims`], a form's `~` filled by its first word.
+    #[track_caller]
+    fn claim(&self, each: &[&str], row: &str) {
+        let words = listed(row);
+        let command = each[0].replace('~', words[0]);
+        let mut words = each[1..].iter().chain(&words[1..]);
+        let outcome = words.next();
+        let run = self.tcverify(&command);
+        let said = match outcome {
+            Some(&("0" | "1")) => &run.stdout,
+            Some(&("2" | "usage" | "refused" | "different")) => &run.stderr,
+            _ => panic!("no outcome in {row:?}"),
+        };
+        let (code, alone) = match outcome {
+            Some(&"refused") => (2, Some("error: ")),
+            Some(&"different") => (1, Some("different: ")),
+            Some(&"usage") => (2, None),
+            code => (code.map_or(2, |code| code.parse().expect("a code")), None),
+        };
+        assert_eq!(run.code, Some(code), "{row}\n{run:#?}");
+        assert!(
+            outcome != Some(&"usage") || run.stdout.is_empty(),
+            "{row}\n{run:#?}"
+        );
+        if let Some(begin) = alone {
+            assert!(run.is_one_line(begin), "{row}\n{run:#?}");
+        }
+        for written in words {
+            let of = format!("{row}\n{run:#?}");
+            match written.split_at_checked(1) {
+                Some((":", claim)) => holds_all(&run.json(), claim, row),
+                Some(("&", error)) => has(&run.stderr, error, &of),
+                _ => has(said, written, &of),
             }
         }
     }

@@ -12,13 +12,14 @@ pub mod hidden;
 mod npy;
 pub mod random;
 mod run;
+mod scene;
 pub mod vectors;
 pub mod wrong;
 
 use std::io::Write;
 
-pub use claims::{Members, Says, holds_all, json_of, listed, read_rows, set};
-pub(crate) use claims::{claims, holds, rows, words};
+pub use claims::{Members, Says, has, holds_all, json_of, lines, listed, read_rows, set};
+pub(crate) use claims::{claims, holds, rows, table, words};
 pub use npy::Npy;
 pub use run::{Folder, Run, fixture, sha256};
 

@@ -61,9 +61,13 @@ impl Folder {
         names
     }
 
-    /// `tcverify` and these arguments; one string, split at spaces.
+    /// `tcverify` and these arguments; one string, split at spaces that are not between backticks.
     pub fn tcverify(&self, arguments: &str) -> Run {
-        self.words(arguments.split_whitespace())
+        let parts = arguments.split('`').enumerate();
+        self.words(parts.flat_map(|(i, part)| match i % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        }))
     }
 
     /// `tcverify` and these words. In this process: what concerns streams, variables of the environment, limits or
@@ -152,9 +156,14 @@ impl Run {
 
     /// Whether it wrote one line, an error, and nothing else.
     pub fn is_refusal(&self) -> bool {
+        self.is_one_line("error: ")
+    }
+
+    /// Whether it wrote one line that begins so to standard error, and nothing else.
+    pub fn is_one_line(&self, begin: &str) -> bool {
         let line = self.stderr.strip_suffix('\n');
         self.stdout.is_empty()
-            && line.is_some_and(|line| line.starts_with("error: ") && !line.contains('\n'))
+            && line.is_some_and(|line| line.starts_with(begin) && !line.contains('\n'))
     }
 
     /// Fails unless standard error has all of these words in it.

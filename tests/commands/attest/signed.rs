@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{NAMES, PRODUCT, attested, folder, statement, verify};
-use crate::support::{Folder, Members, Says, claims, holds, sha256, words};
+use crate::support::{Folder, Members, Says, claims, holds, sha256, table, words};
 
 const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 const SVR: &str = "https://in-toto.io/attestation/svr/v0.2";
@@ -70,50 +70,15 @@ fn what_is_less_is_not_called_passed() {
     let by_order = "--arch a100 --dtype fp16 --schedule-file order.json a.npy b.npy d.npy";
     claims! {folder, "replay --arch a100 --dtype fp16 --schedule plain --alpha 0 a.npy b.npy -o zeros.npy | 0"}
     let claimed = "--model mine.json --dtype fp16 a.npy b.npy d.npy";
-    for (words, code, result, test) in [
-        (
-            format!("{PRODUCT} d.npy --rows 2..5"),
-            0,
-            "WARNED",
-            "tcverify:identical-in-part",
-        ),
-        (
-            format!("{PRODUCT} d.npy --sample 9 --seed 3"),
-            0,
-            "WARNED",
-            "tcverify:identical-in-part",
-        ),
-        (
-            claimed.to_owned(),
-            0,
-            "WARNED",
-            "tcverify:identical-by-claimed-model",
-        ),
-        (
-            by_order.to_owned(),
-            0,
-            "WARNED",
-            "tcverify:identical-by-claimed-model",
-        ),
-        (
-            format!("{PRODUCT} --alpha 0 zeros.npy"),
-            0,
-            "WARNED",
-            "tcverify:identical-without-products",
-        ),
-        (
-            "--arch auto --dtype fp16 a.npy b.npy d.npy".to_owned(),
-            0,
-            "WARNED",
-            "tcverify:identical-by-chosen-model",
-        ),
-        (
-            format!("{PRODUCT} bad.npy"),
-            1,
-            "FAILED",
-            "tcverify:different",
-        ),
-    ] {
+    for (words, code, result, test) in table! {
+        (format!("{PRODUCT} d.npy --rows 2..5"), 0, "WARNED", "tcverify:identical-in-part"),
+        (format!("{PRODUCT} d.npy --sample 9 --seed 3"), 0, "WARNED", "tcverify:identical-in-part"),
+        (claimed.to_owned(), 0, "WARNED", "tcverify:identical-by-claimed-model"),
+        (by_order.to_owned(), 0, "WARNED", "tcverify:identical-by-claimed-model"),
+        (format!("{PRODUCT} --alpha 0 zeros.npy"), 0, "WARNED", "tcverify:identical-without-products"),
+        ("--arch auto --dtype fp16 a.npy b.npy d.npy".to_owned(), 0, "WARNED", "tcverify:identical-by-chosen-model"),
+        (format!("{PRODUCT} bad.npy"), 1, "FAILED", "tcverify:different"),
+    } {
         let words = format!("check {words} --quiet --attest att.json --attest-key 0.pem");
         folder.tcverify(&words).expect(code);
         let said = statement(&folder);
@@ -199,10 +164,9 @@ fn text(folder: &crate::support::Folder, name: &str) -> String {
 /// A zero of the other sign, which somebody accepted.
 #[test]
 fn what_was_accepted_is_a_warning() {
-    use crate::support::{Npy, floats, halves};
     let folder = folder();
-    folder.save("x.npy", &Npy::new("<f2", &[1, 1], halves(&[0.0])));
-    folder.save("minus.npy", &Npy::new("<f4", &[1, 1], floats(&[-0.0])));
+    folder.f16("x.npy", &[1, 1], &[0.0]);
+    folder.f32("minus.npy", &[1, 1], &[-0.0]);
     claims! {folder, "check --arch a100 --dtype fp16 --zero any x.npy x.npy minus.npy -q --attest att.json --attest-key 0.pem
     | 0"}
     let tests = &statement(&folder)["predicate"]["warnedTests"];
@@ -303,8 +267,7 @@ fn no_verdict_is_not_signed() {
     );
     batch("--json b.json --resume state").expect(1);
     let said = statement(&folder);
-    assert_eq!(said["subject"][1]["name"], "bad.npy");
-    assert_eq!(said["predicate"]["result"], "FAILED");
+    holds! {said, "subject.1.name = bad.npy | predicate.result = FAILED"}
     assert_eq!(said["predicate"]["passedTests"], json!(["good"]));
     assert_eq!(said["predicate"]["failedTests"], json!(["bad"]));
     // Each of its files is attested by a result of all of them.
@@ -337,8 +300,7 @@ fn merged_parts_are_attested_as_the_whole() {
     let plan = format!("shard plan -n 2 --block-rows 4 {PRODUCT} d.npy -o plan.json");
     folder.passes(&plan);
     for part in 0..2 {
-        let run = format!("shard run plan.json {part} -o {part}.json");
-        folder.passes(&run);
+        claims! {folder, "shard run plan.json {part} -o {part}.json | 0"}
     }
     claims! {folder, "shard merge plan.json 0.json 1.json -q -o merged.json --attest att.json --attest-key 0.pem | 0"}
     let report: Value = folder.document("merged.json");
@@ -414,12 +376,8 @@ fn an_operation_is_attested() {
 fn options_that_do_not_fit_are_refused() {
     let folder = folder();
     let check = |more: &str| folder.tcverify(&format!("check {PRODUCT} d.npy -q {more}"));
-    check("--attest att.json")
-        .expect(2)
-        .mentions(&["--attest-key"]);
-    check("--attest-key 0.pem")
-        .expect(2)
-        .mentions(&["--attest"]);
+    claims! {folder, "check {PRODUCT} d.npy -q --attest att.json | 2 | --attest-key"}
+    claims! {folder, "check {PRODUCT} d.npy -q --attest-key 0.pem | 2 | --attest"}
     let both = "--attest att.json --attest-key 0.pem";
     check(&format!("{both} --attest-as svr")).refuses(&["--attest-time"]);
     check(&format!("{both} --attest-time 2026-11-23T08:00:00Z")).refuses(&["--attest-as svr"]);
@@ -439,8 +397,7 @@ fn options_that_do_not_fit_are_refused() {
 fn a_statement_says_what_the_result_is_made_of() {
     let folder = folder();
     let words = "--activation relu --d-dtype fp16";
-    let replay = format!("replay {PRODUCT} {words} -o e.npy");
-    folder.passes(&replay);
+    claims! {folder, "replay {PRODUCT} {words} -o e.npy | 0"}
     for kind in ["", "--attest-as svr --attest-time 2026-11-23T08:00:00Z"] {
         attested(&folder, &format!("e.npy {words} {kind}")).expect(0);
         let terms = &statement(&folder)["subject"][0]["annotations"]["terms"];

@@ -1,5 +1,6 @@
 //! Envelopes of others: DSSE's own test vectors (secure-systems-lab/dsse, testvectors/vectors.json).
 
+use crate::support::table;
 use tcverify::attest::{DsseSignature, Envelope, decoded, pae};
 use tcverify::sign::PublicKey;
 
@@ -36,37 +37,19 @@ fn signers(payload_type: &str, payload: &str, signatures: &[&str]) -> usize {
 fn published_envelopes_are_of_their_signers() {
     let other = "application/vnd.example.other+json";
     let not_ascii = "application/vnd.exämple+json";
-    for (payload_type, payload, signatures, expected) in [
+    for (payload_type, payload, signatures, expected) in table! {
         (IN_TOTO, STATEMENT, &[BY_A][..], 1),
         (other, STATEMENT, &[BY_A][..], 0),
-        (
-            IN_TOTO,
-            "-_-_Pj8=",
-            &[
-                "P-_KHICeR7tI6S_YyejJTRtrXhcQyQ2LYPaL8h90KjC9qN8HU_svOQ6TuDOT1HIrsGW886DbWNWcCmX5twLrAw==",
-            ],
-            1,
-        ),
-        (
-            IN_TOTO,
-            "",
-            &[
-                "gSggCAaTLTYyRH6FIDBem6meyIynsYy8RTHVzwx9tnTb7Bg/1jMWnuVgI/gffqmbsC2VX5/jHfkkDqsj7CDbDg==",
-            ],
-            1,
-        ),
-        (
-            not_ascii,
-            STATEMENT,
-            &[
-                "xmSk/ug66ysT7ayhkCIjhAq42zgZXSsEWuzUaNL7w2eGAdF/NU6/fRXPtmfN+5DNSAs5/i2lUnHjbbjPsu0tAw==",
-            ],
-            1,
-        ),
+        (IN_TOTO, "-_-_Pj8=",
+            &["P-_KHICeR7tI6S_YyejJTRtrXhcQyQ2LYPaL8h90KjC9qN8HU_svOQ6TuDOT1HIrsGW886DbWNWcCmX5twLrAw=="], 1),
+        (IN_TOTO, "", &["gSggCAaTLTYyRH6FIDBem6meyIynsYy8RTHVzwx9tnTb7Bg/1jMWnuVgI/gffqmbsC2VX5/jHfkkDqsj7CDbDg=="],
+            1),
+        (not_ascii, STATEMENT,
+            &["xmSk/ug66ysT7ayhkCIjhAq42zgZXSsEWuzUaNL7w2eGAdF/NU6/fRXPtmfN+5DNSAs5/i2lUnHjbbjPsu0tAw=="], 1),
         (IN_TOTO, STATEMENT, &[BY_A, BY_B][..], 2),
         (IN_TOTO, STATEMENT, &[BY_A, BY_A][..], 1),
         (IN_TOTO, STATEMENT, &[BY_B, BY_B, BY_A][..], 2),
-    ] {
+    } {
         let found = signers(payload_type, payload, signatures);
         assert_eq!(found, expected, "{payload_type} {payload}");
     }

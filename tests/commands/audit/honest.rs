@@ -10,9 +10,9 @@ use tcverify::num::Format;
 use tcverify::sample::{PublicDraw, Region};
 use tcverify::tensor::Tensor;
 
-use super::{BEACON, PLAIN, Product, challenge, json, tamper};
+use super::{BEACON, PLAIN, Product, VERIFY, challenge, json, tamper};
 use crate::support::random::Random;
-use crate::support::{Folder, Members, Npy, Says, floats, halves, sha256, words};
+use crate::support::{Folder, Members, Npy, Says, claims, floats, sha256, table};
 
 /// Every kind of line: transposes, batches, C, scales of the instruction and of kernels, biases, kernels whose sum
 /// depends on where in D an element lies.
@@ -234,42 +234,26 @@ fn copies_of_ones_own() {
         ..PLAIN
     };
     let folder = Folder::new();
-    for (name, role, spec) in [("a", "a", "1:normal:24x70"), ("b", "b", "2:normal:70x9")] {
-        let line = format!("generate generate:{spec} --dtype bf16 --role {role} -o {name}.npy");
-        folder.passes(&line);
-    }
-    let said = product.said();
-    folder.passes(&format!("replay {said} -o d.npy"));
+    folder.generate("a bf16 1:normal:24x70 | b bf16 2:normal:70x9");
+    folder.replay(&product.said(), "d.npy");
     product.commit(&folder, "");
     product.opened(&folder, 20, "");
     let whole = folder.read("o.bin").len();
     product.opened(&folder, 20, "--without b");
-    let without = folder.read("o.bin").len();
-    assert!(without < whole);
-    let run = product.verify(&folder, "").expect(1);
-    run.mentions(&words! {"o.bin: proves nothing: it omits b, and you gave no copy of it | --b"});
-    let run = product.verify(&folder, "--b b.npy").expect(0);
-    run.says("your copies match the committed roots: b");
+    assert!(folder.read("o.bin").len() < whole);
     // Another copy, one of another shape, and one of what is not there.
     folder.flip("b.npy", "x.npy", 1, 1);
-    product
-        .verify(&folder, "--b x.npy")
-        .expect(1)
-        .mentions(&["your b is not the committed array"]);
-    product
-        .verify(&folder, "--b a.npy")
-        .expect(1)
-        .mentions(&["your b is bf16 [24, 70], but the commitment has bf16 [70, 9]"]);
-    product
-        .verify(&folder, "--b b.npy --c b.npy")
-        .expect(1)
-        .mentions(&["the commitment has no c (C), which you stated"]);
-    product
-        .open(&folder, "--without b,d")
-        .refuses(&["there is no \"d\" to omit; there are a, b"]);
-    product
-        .open(&folder, "--without c")
-        .refuses(&["there is no \"c\""]);
+    claims! {folder, "
+        {VERIFY} | 1 | &o.bin: proves nothing: it omits b, and you gave no copy of it | &--b
+        {VERIFY} --b b.npy | 0 | your copies match the committed roots: b
+        {VERIFY} --b x.npy | 1 | &your b is not the committed array
+        {VERIFY} --b a.npy | 1 | &your b is bf16 [24, 70], but the commitment has bf16 [70, 9]
+        {VERIFY} --b b.npy --c b.npy | 1 | &the commitment has no c (C), which you stated
+    "}
+    let wrong = product.open(&folder, "--without b,d");
+    wrong.refuses(&["there is no \"d\" to omit; there are a, b"]);
+    let wrong = product.open(&folder, "--without c");
+    wrong.refuses(&["there is no \"c\""]);
 }
 
 /// A copy of operands that were rounded before they were committed is rounded alike.
@@ -374,78 +358,63 @@ fn beacons_and_numbers_that_cannot_be() {
         challenge(&folder, beacon, 3).refuses(&["1 to 256 ASCII characters without spaces"]);
     }
     challenge(&folder, "-1", 3).expect(0);
-    let run = "audit challenge c.json --beacon 1 --elements 3 -o c.json";
-    folder.tcverify(run).refuses(&["would overwrite"]);
+    claims! {folder, "audit challenge c.json --beacon 1 --elements 3 -o c.json | refused | would overwrite"}
 }
 
 /// Weights of 4 and 8 bits are opened as codes, and dequantised by the auditor.
 #[test]
 fn weights_are_opened_as_codes() {
     let [m, n, k] = [6, 16, 256];
-    for (kind, zeros, turned) in [
+    for (kind, zeros, turned) in table! {
         ("u4b8", false, false),
         ("u4", true, false),
         ("u8b128", false, true),
         ("u8", true, true),
-    ] {
+    } {
         let folder = Folder::new();
         let mut random = Random::named(kind);
         let most = if kind.starts_with("u4") { 16 } else { 256 };
         let [b, s] = [[k, n], [4, n]].map(|[k, n]| if turned { [n, k] } else { [k, n] });
-        let mut codes = |shape: [usize; 2]| {
+        for (name, shape) in [("b.npy", b), ("z.npy", s)] {
             let codes = (0..shape[0] * shape[1]).map(|_| random.below(most) as u8);
-            Npy::new("<u1", &shape, codes.collect())
-        };
-        folder.save("b.npy", &codes(b));
-        folder.save("z.npy", &codes(s));
-        let mut numbers = |shape: [usize; 2], largest: i32| {
-            let count = shape[0] * shape[1];
-            let numbers = (0..count).map(|_| random.between(-largest, largest) as f32 / 1024.0);
-            Npy::new("<f2", &shape, halves(&numbers.collect::<Vec<_>>()))
-        };
-        folder.save("a.npy", &numbers([m, k], 2047));
-        folder.save("s.npy", &numbers(s, 99));
-        let mut of = format!("--arch h100 --dtype fp16 --weights {kind}");
-        if turned {
-            of += " --transpose-b";
+            folder.save(name, &Npy::new("<u1", &shape, codes.collect()));
         }
-        let arrays = if zeros {
-            "--scale-b s.npy --zero-b z.npy"
-        } else {
-            "--scale-b s.npy"
+        for (name, shape, largest) in [("a.npy", [m, k], 2047), ("s.npy", s, 99)] {
+            let number = |_| random.between(-largest, largest) as f32 / 1024.0;
+            let numbers: Vec<f32> = (0..shape[0] * shape[1]).map(number).collect();
+            folder.f16(name, &shape, &numbers);
+        }
+        let turned = if turned { " --transpose-b" } else { "" };
+        let of = format!("--arch h100 --dtype fp16 --weights {kind}{turned}");
+        let [arrays, with] = match zeros {
+            true => ["--scale-b s.npy --zero-b z.npy", "--with scale_b,zero_b"],
+            false => ["--scale-b s.npy", "--with scale_b"],
         };
         let all = format!("{of} {arrays} a.npy b.npy");
-        folder.passes(&format!("replay {all} -q -o d.npy"));
-        let audit = |own: &str| {
-            folder.passes(&format!("commit {all} d.npy -o c.json"));
-            challenge(&folder, BEACON, (m * n) as u64).expect(0);
-            let files = "--commitment c.json --challenge ch.json -o o.bin";
-            folder.passes(&format!("audit open {all} d.npy {files}"));
-            let files = "--commitment c.json --own-challenge ch.json o.bin";
-            folder.tcverify(&format!("audit verify {own} {files}"))
+        folder.replay(&all, "d.npy");
+        let elements = m * n;
+        let audit = |own: &str, outcome: &str| {
+            claims! {folder, "
+                commit {all} d.npy -o c.json | 0
+                audit challenge c.json --beacon {BEACON} --elements {elements} -o ch.json | 0
+                audit open {all} d.npy --commitment c.json --challenge ch.json -o o.bin | 0
+                audit verify {own} --commitment c.json --own-challenge ch.json o.bin | {outcome}
+            "}
         };
-        let with = if zeros {
-            "--with scale_b,zero_b"
-        } else {
-            "--with scale_b"
-        };
-        let words = format!("IDENTICAL  all {} elements of D were drawn", m * n);
-        for own in [format!("{of} {with}"), format!("{of} {arrays} --b b.npy")] {
-            let run = audit(&own).expect(0);
-            assert!(run.stdout.starts_with(&words), "{kind}: {}", run.stdout);
-            run.says(&format!("B of {kind} weights"));
-        }
+        let right = format!(
+            "0 | ^IDENTICAL  all {elements} elements of D were drawn | B of {kind} weights"
+        );
+        audit(&format!("{of} {with}"), &right);
+        audit(&format!("{of} {arrays} --b b.npy"), &right);
         // Codes that stand for other numbers are another product.
         let other = of.replace(kind, if zeros { "u8" } else { "u8b128" });
         if other != of {
-            let run = audit(&format!("{other} {with}")).expect(1);
-            assert!(
-                run.stdout.contains("weights") || run.stderr.contains("weights"),
-                "{run:?}"
-            );
+            audit(&format!("{other} {with}"), "1");
+            let files = "--commitment c.json --own-challenge ch.json o.bin";
+            let run = folder.differs(&format!("audit verify {other} {with} {files}"));
+            (run.stdout + &run.stderr).says("weights");
         }
         tamper(&folder, n + 3, 4);
-        let run = audit(&format!("{of} {with}")).expect(1);
-        assert!(run.stdout.contains("1, 3]"), "{kind}: {}", run.stdout);
+        audit(&format!("{of} {with}"), "1 | 1, 3]");
     }
 }

@@ -115,3 +115,7 @@ fn tamper(folder: &Folder, element: usize, width: usize) {
     bytes[start + width * element] ^= 1;
     folder.write("d.npy", bytes);
 }
+
+/// What the auditor of [`PLAIN`] asks.
+const VERIFY: &str =
+    "audit verify --arch h100 --dtype bf16 --commitment c.json --own-challenge ch.json o.bin";

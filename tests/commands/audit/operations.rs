@@ -1,10 +1,8 @@
 //! Audits of operations: rows, opened and computed again, are what the whole gives; what is wrong or of another rule is
 //! found.
 
-use serde_json::json;
-
 use super::{BEACON, challenge, json, tamper};
-use crate::support::{Folder, Members, Npy, Run, Says};
+use crate::support::{Folder, Members, Run, claims, rows, set};
 
 /// An operation on arrays that a seed determines.
 struct Audited {
@@ -173,37 +171,22 @@ fn another_rule() {
     let folder = norm.committed();
     challenge(&folder, BEACON, 320).expect(0);
     norm.open(&folder, "").expect(0);
-    for words in [
-        "rms_norm --variant hf-eager --eps 1e-5 --dtype bf16",
-        "rms_norm --variant vllm --eps 1e-6 --dtype bf16",
-        "layer_norm --eps 1e-5 --dtype bf16",
-    ] {
-        let run = verify(&folder, words, "").expect(1);
-        assert!(
-            run.stderr.contains("but the commitment has"),
-            "{words}: {run:#?}"
-        );
-    }
-    let product =
-        "audit verify --arch a100 --dtype bf16 --commitment c.json --own-challenge ch.json o.bin";
-    let run = folder.differs(product);
-    run.stderr.says("--op");
-    // A result of vLLM's, said to be Hugging Face's.
-    let words = "rms_norm --variant hf-eager --eps 1e-5 --dtype bf16";
+    let eager = "rms_norm --variant hf-eager --eps 1e-5 --dtype bf16";
     let arrays = norm.sources();
-    folder.passes(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
-    challenge(&folder, BEACON, 640).expect(0);
-    let open = format!(
-        "audit open --op {words} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin"
-    );
-    folder.passes(&open);
-    let report = verify(&folder, words, "--json -").expect(1).json();
+    claims! {folder, "
+        each audit verify ~ --commitment c.json --own-challenge ch.json o.bin
+        --op {eager} | 1 | &but the commitment has
+        --op rms_norm --variant vllm --eps 1e-6 --dtype bf16 | 1 | &but the commitment has
+        --op layer_norm --eps 1e-5 --dtype bf16 | 1 | &but the commitment has
+        --arch a100 --dtype bf16 | 1 | &--op
+        each ~
+        # A result of vLLM's, said to be Hugging Face's.
+        commit --op {eager} {arrays} y=d.npy -o c.json | 0
+        audit challenge c.json --beacon {BEACON} --elements 640 -o ch.json | 0
+        audit open --op {eager} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin | 0
+    "}
+    let report = verify(&folder, eager, "--json -").expect(1).json();
     assert_ne!(report["mismatches"], 0);
-}
-
-fn numbers(all: &[f32]) -> Vec<u8> {
-    let bytes = all.iter().flat_map(|x| x.to_le_bytes()).collect();
-    Npy::new("<f4", &[all.len()], bytes).bytes()
 }
 
 /// What an auditor has is not opened, and must be what was committed.
@@ -211,27 +194,21 @@ fn numbers(all: &[f32]) -> Vec<u8> {
 fn own_copies() {
     let folder = Folder::new();
     let weight: Vec<f32> = (0..128).map(|i| 1.0 + i as f32).collect();
-    folder.write("w.npy", numbers(&weight));
-    folder.write("other.npy", numbers(&weight[1..]));
+    folder.f32("w.npy", &[128], &weight);
+    folder.f32("other.npy", &[127], &weight[1..]);
     let words = "rms_norm --eps 1e-5 --dtype fp32";
     let arrays = "x=generate:1:normal:4x128 weight=w.npy";
-    for line in [
-        format!("replay --op {words} {arrays} -o d.npy"),
-        format!("commit --op {words} {arrays} y=d.npy -o c.json"),
-    ] {
-        folder.passes(&line);
-    }
-    challenge(&folder, BEACON, 512).expect(0);
-    let open = format!(
-        "audit open --op {words} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin --without weight"
-    );
-    folder.passes(&open);
-    let run = verify(&folder, words, "").expect(1);
-    run.stderr.says("(--own weight=FILE)");
-    verify(&folder, words, "--own weight=w.npy").expect(0);
-    let run = verify(&folder, words, "--own weight=other.npy").expect(1);
-    run.stderr.says("weight");
-    verify(&folder, words, "--own weight").refuses(&["NAME=FILE"]);
+    claims! {folder, "
+        replay --op {words} {arrays} -o d.npy | 0
+        commit --op {words} {arrays} y=d.npy -o c.json | 0
+        audit challenge c.json --beacon {BEACON} --elements 512 -o ch.json | 0
+        audit open --op {words} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin --without weight | 0
+        audit verify --op {words} --commitment c.json --own-challenge ch.json o.bin | 1 | &(--own weight=FILE)
+        each audit verify --op {words} --commitment c.json --own-challenge ch.json o.bin --own ~
+        weight=w.npy | 0
+        weight=other.npy | 1 | &weight
+        weight | refused | NAME=FILE
+    "}
 }
 
 /// Lines that are not as many as the result's rows are of no operation.
@@ -239,18 +216,19 @@ fn own_copies() {
 fn hostile_commitments() {
     let [norm, ..] = &OPERATIONS;
     let folder = norm.committed();
-    let good = json(&folder, "c.json");
-    for (place, value) in [
-        ("/inputs/x/lines", json!("columns")),
-        ("/inputs/x/shape", json!([2, 4, 64])),
-        ("/inputs/x/shape", json!([1u64 << 40, 1u64 << 40])),
-        ("/y/shape", json!([])),
-        ("/y/block_rows", json!(0)),
-        ("/rule_sha256", json!("00")),
-        ("/parameters", json!([])),
-    ] {
+    let good = folder.document("c.json");
+    for [place, value] in rows! {r#"
+        inputs.x.lines | "columns"
+        inputs.x.shape | [2, 4, 64]
+        inputs.x.shape | [1099511627776, 1099511627776]
+        y.shape | []
+        y.block_rows | 0
+        rule_sha256 | "00"
+        parameters | []
+    "#}
+    {
         let mut bad = good.clone();
-        *bad.pointer_mut(place).unwrap() = value;
+        set(&mut bad, place, value);
         folder.write("c.json", bad.to_string());
         challenge(&folder, BEACON, 3).refuses(&["c.json"]);
     }

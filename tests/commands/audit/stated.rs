@@ -7,102 +7,45 @@ use serde_json::json;
 use tcverify::check::RequestFields;
 use tcverify::role::Role;
 
-use super::{BEACON, PLAIN, Product, challenge, json};
-use crate::support::{Folder, Members, Npy, Says, floats, words};
+use super::{BEACON, PLAIN, VERIFY, challenge};
+use crate::support::{Folder, Members, Says, claims, rows};
 
 /// A field of a request, a product that is committed with it, what else the auditor has to state of that product, and
 /// the statement; how verdicts say it.
 struct Row {
-    field: &'static str,
-    committed: &'static str,
-    beside: &'static str,
-    statement: &'static str,
-    says: &'static str,
+    field: String,
+    committed: String,
+    beside: String,
+    statement: String,
+    says: String,
 }
-
-const C: &str = "--c generate:3:normal:16x16";
 
 /// Every field that a commitment fixes by itself.
-fn rows() -> Vec<Row> {
-    let row = |field, committed, beside, statement, says| Row {
-        field,
-        committed,
-        beside,
-        statement,
-        says,
+fn fields() -> Vec<Row> {
+    let c = "--c generate:3:normal:16x16";
+    let bias = "--bias generate:3:normal:1x16";
+    let row = |[field, committed, beside, statement, says]: [&str; 5]| Row {
+        field: field.into(),
+        committed: committed.into(),
+        beside: beside.trim_matches('.').into(),
+        statement: statement.into(),
+        says: says.into(),
     };
-    vec![
-        row("c", C, "", "--with c", "plus C"),
-        row(
-            "c_dtype",
-            "--c generate:3:normal:16x16 --beta 2 --c-dtype bf16",
-            "--with c --beta 2",
-            "--c-dtype bf16",
-            "plus C, beta 2",
-        ),
-        row(
-            "bias",
-            "--bias generate:3:normal:1x16",
-            "",
-            "--with bias",
-            "with the bias",
-        ),
-        row(
-            "bias_dtype",
-            "--bias generate:3:normal:1x16 --bias-dtype bf16",
-            "--with bias",
-            "--bias-dtype bf16",
-            "with the bias",
-        ),
-        row(
-            "transpose_a",
-            "--transpose-a",
-            "",
-            "--transpose-a",
-            "A transposed",
-        ),
-        row(
-            "transpose_b",
-            "--transpose-b",
-            "",
-            "--transpose-b",
-            "B transposed",
-        ),
-        row("d_dtype", "--d-dtype bf16", "", "--d-dtype bf16", "D bf16"),
-        row("alpha", "--alpha 0", "", "--alpha 0", "alpha 0"),
-        row(
-            "beta",
-            "--c generate:3:normal:16x16 --beta -2",
-            "--with c",
-            "--beta -2",
-            "plus C, beta -2",
-        ),
-        row(
-            "activation",
-            "--activation relu",
-            "",
-            "--activation relu",
-            "activation relu",
-        ),
-    ]
+    rows! {"
+        c | {c} | . | --with c | plus C
+        c_dtype | {c} --beta 2 --c-dtype bf16 | --with c --beta 2 | --c-dtype bf16 | plus C, beta 2
+        bias | {bias} | . | --with bias | with the bias
+        bias_dtype | {bias} --bias-dtype bf16 | --with bias | --bias-dtype bf16 | with the bias
+        transpose_a | --transpose-a | . | --transpose-a | A transposed
+        transpose_b | --transpose-b | . | --transpose-b | B transposed
+        d_dtype | --d-dtype bf16 | . | --d-dtype bf16 | D bf16
+        alpha | --alpha 0 | . | --alpha 0 | alpha 0
+        beta | {c} --beta -2 | --with c | --beta -2 | plus C, beta -2
+        activation | --activation relu | . | --activation relu | activation relu
+    "}
+    .map(row)
+    .collect()
 }
-
-fn product(committed: &'static str) -> Product {
-    Product {
-        operands: "generate:1:normal:16x16 generate:2:normal:16x16",
-        d: committed,
-        ..PLAIN
-    }
-}
-
-const FORMS: [&str; 6] = [
-    "",
-    "--brief",
-    "--markdown -",
-    "--junit -",
-    "--html -",
-    "--github",
-];
 
 #[test]
 fn what_was_not_stated_is_refused() {
@@ -112,43 +55,55 @@ fn what_was_not_stated_is_refused() {
         beside,
         statement,
         says,
-    } in rows()
+    } in fields()
     {
-        let product = product(committed);
-        let folder = product.committed("");
-        product.opened(&folder, 20, "");
-        let verify = |words: &str| {
-            folder.tcverify(&format!(
-                "audit verify {} --commitment c.json --own-challenge ch.json o.bin {words}",
-                product.model
-            ))
-        };
+        let folder = Folder::new();
+        let operands = "generate:1:normal:16x16 generate:2:normal:16x16";
+        let said = format!("--arch h100 --dtype bf16 {committed} {operands}");
         let option = statement.split(' ').next().unwrap_or_default();
-        let run = verify(beside).expect(1);
-        assert!(run.stdout.is_empty(), "{field}: {run:?}");
-        run.mentions(&["c.json: proves nothing", option]);
-        let all = format!("{beside} {statement}");
-        let said = product.said();
-        for form in FORMS {
-            let audited = verify(&format!("{all} {form}")).expect(0);
-            let checked = folder.passes(&format!("check {said} d.npy {form}"));
-            for run in [audited, checked] {
-                let text = run.stdout.replace("%2C", ",").replace('\n', " ");
-                let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                assert!(text.contains(says), "{field} {form}: {run:?}");
+        claims! {folder, "
+            replay {said} -o d.npy | 0
+            commit {said} d.npy -o c.json | 0
+            audit challenge c.json --beacon {BEACON} --elements 20 -o ch.json | 0
+            audit open {said} d.npy --commitment c.json --challenge ch.json -o o.bin | 0
+            {VERIFY} {beside} | 1 | &c.json: proves nothing | &{option}
+        "}
+        assert_eq!(
+            folder.differs(&format!("{VERIFY} {beside}")).stdout,
+            "",
+            "{field}"
+        );
+        for form in [
+            "",
+            "--brief",
+            "--markdown -",
+            "--junit -",
+            "--html -",
+            "--github",
+        ] {
+            let audited = format!("{VERIFY} {beside} {statement} {form}");
+            for command in [audited, format!("check {said} d.npy {form}")] {
+                let text = folder
+                    .stdout(&command)
+                    .replace("%2C", ",")
+                    .replace('\n', " ");
+                text.split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ")
+                    .says(&says);
             }
         }
-        let report = verify(&format!("{all} --json -")).expect(0).json();
-        let committed = json(&folder, "c.json");
+        let report = folder.json(&format!("{VERIFY} {beside} {statement} --json -"));
+        let committed = folder.document("c.json");
         assert_eq!(report["result"], committed["d"]);
         for (name, input) in report.object("inputs") {
             assert_eq!(*input, committed["inputs"][name], "{field}");
         }
         // What is stated and was not committed to is another product, too.
-        let plain = super::PLAIN.committed("");
-        super::PLAIN.opened(&plain, 5, "");
-        if !["c_dtype", "bias_dtype"].contains(&field) {
-            super::PLAIN.verify(&plain, &all).expect(1);
+        let plain = PLAIN.committed("");
+        PLAIN.opened(&plain, 5, "");
+        if !["c_dtype", "bias_dtype"].contains(&&*field) {
+            claims! {plain, "{VERIFY} {beside} {statement} | 1"}
         }
     }
 }
@@ -172,7 +127,8 @@ fn every_field_is_stated_or_changes_nothing() {
     let lists = [MODEL, SCHEDULE, ELSEWHERE, ALONE, NEUTRAL];
     let mut known: Vec<&str> = lists.iter().flat_map(|list| list.split(' ')).collect();
     known.retain(|name| !name.is_empty());
-    known.extend(rows().iter().map(|row| row.field));
+    let fields = fields();
+    known.extend(fields.iter().map(|row| &*row.field));
     let all: BTreeSet<&str> = known.iter().copied().collect();
     assert_eq!(all.len(), known.len());
     assert_eq!(all, RequestFields::NAMES.iter().copied().collect());
@@ -183,108 +139,84 @@ fn every_field_is_stated_or_changes_nothing() {
 fn every_role_is_stated() {
     let folder = PLAIN.committed("");
     PLAIN.opened(&folder, 5, "");
-    let honest = json(&folder, "c.json");
-    let root = honest["d"]["root"].clone();
+    let honest = folder.document("c.json");
+    let root = &honest["d"]["root"];
     let stated = [Role::A, Role::B];
     let beside = |role: &&Role| !role.is_result() && !stated.contains(role);
     for role in Role::PRODUCT.iter().filter(beside) {
-        let mut forged = honest.clone();
-        forged["inputs"][role.field()] = match role {
-            Role::C | Role::SparseA => {
-                json!({"format": "fp32", "shape": [24, 9], "lines": "rows", "root": root})
-            }
-            _ => json!({"format": "fp32", "shape": [1, 9], "lines": "whole", "root": root}),
+        let (shape, lines) = match role {
+            Role::C | Role::SparseA => ([24, 9], "rows"),
+            _ => ([1, 9], "whole"),
         };
+        let mut forged = honest.clone();
+        let field = role.field();
+        forged["inputs"][field] =
+            json!({"format": "fp32", "shape": shape, "lines": lines, "root": root});
         folder.write("c.json", forged.to_string());
         challenge(&folder, BEACON, 5).expect(0);
-        let named = format!("--with {}", role.field());
-        PLAIN.verify(&folder, "").expect(1).mentions(&[&named]);
+        claims! {folder, "{VERIFY} | 1 | &--with {field}"}
+    }
+    for wrong in ["d", "q", "nothing"] {
+        claims! {folder, "{VERIFY} --with {wrong} | refused | --with | {wrong}"}
     }
     let folder = Folder::new();
     let words = "layer_norm --eps 1e-5 --dtype fp32";
     let arrays = "x=generate:1:normal:6x32 weight=generate:2:normal:1x32";
-    for line in [
-        format!("replay --op {words} {arrays} -o y.npy"),
-        format!("commit --op {words} {arrays} y=y.npy -o c.json"),
-    ] {
-        folder.passes(&line);
-    }
-    let honest = json(&folder, "c.json");
+    claims! {folder, "
+        replay --op {words} {arrays} -o y.npy | 0
+        commit --op {words} {arrays} y=y.npy -o c.json | 0
+    "}
+    let honest = folder.document("c.json");
     let stated = [Role::X, Role::Weight];
     let beside = |role: &&Role| !role.is_result() && !stated.contains(role);
     for role in Role::OPERATION.iter().filter(beside) {
         let mut forged = honest.clone();
-        forged["inputs"][role.field()] = honest["inputs"]["weight"].clone();
+        let field = role.field();
+        forged["inputs"][field] = honest["inputs"]["weight"].clone();
         folder.write("c.json", forged.to_string());
         challenge(&folder, BEACON, 5).expect(0);
-        let run = folder.differs(&format!(
-            "audit verify --op {words} --with weight --commitment c.json --own-challenge ch.json c.json"
-        ));
-        run.mentions(&[&format!("--with {}", role.field())]);
-    }
-    for wrong in ["d", "q", "nothing"] {
-        PLAIN
-            .verify(&folder, &format!("--with {wrong}"))
-            .refuses(&["--with", wrong]);
+        claims! {folder, "audit verify --op {words} --with weight --commitment c.json --own-challenge ch.json c.json | 1
+        | &--with {field}"}
     }
 }
 
 /// A prover who puts the wished D into an array that swamps the product.
 #[test]
 fn a_forged_result_in_an_array_that_nobody_named() {
-    let (rows, columns) = (24, 9);
-    let wished = floats(&(0..rows * columns).map(|i| i as f32).collect::<Vec<_>>());
-    let huge = |n: usize, value: f32| Npy::new("<f4", &[1, n], floats(&vec![value; n]));
-    for (array, words, option) in [
-        ("c.npy", "--c c.npy", "--c"),
-        ("bias.npy", "--bias bias.npy", "--bias"),
-    ] {
-        let product = Product { d: words, ..PLAIN };
+    let wished: Vec<f32> = (0..24 * 9).map(|i| i as f32).collect();
+    for (option, array) in [("--c", "c.npy"), ("--bias", "bias.npy")] {
         let folder = Folder::new();
-        folder.save("c.npy", &Npy::new("<f4", &[rows, columns], wished.clone()));
-        folder.save("bias.npy", &huge(columns, 3e38));
-        let said = product.said();
-        folder.passes(&format!("replay {said} -o d.npy"));
-        product.commit(&folder, "");
-        product.opened(&folder, 20, "");
-        let b = "generate generate:2:normal:70x9 --dtype bf16 --role b -o b.npy";
-        folder.passes(b);
-        let run = PLAIN.verify(&folder, "--b b.npy").expect(1);
-        run.mentions(&["which you did not state", option]);
-        let own = format!("--b b.npy {option} {array}");
-        PLAIN.verify(&folder, &own).expect(0);
+        folder.f32("c.npy", &[24, 9], &wished);
+        folder.f32("bias.npy", &[1, 9], &[3e38; 9]);
+        folder.generate("b bf16 2:normal:70x9");
+        let said = format!(
+            "--arch h100 --dtype bf16 {option} {array} generate:1:normal:24x70 generate:2:normal:70x9"
+        );
+        claims! {folder, "
+            replay {said} -o d.npy | 0
+            commit {said} d.npy -o c.json | 0
+            audit challenge c.json --beacon {BEACON} --elements 20 -o ch.json | 0
+            audit open {said} d.npy --commitment c.json --challenge ch.json -o o.bin | 0
+            {VERIFY} --b b.npy | 1 | &which you did not state | &{option}
+            {VERIFY} --b b.npy {option} {array} | 0
+        "}
     }
     // The bias of a norm.
     let folder = Folder::new();
-    folder.save("w.npy", &huge(32, 1.0));
-    folder.save("bias.npy", &huge(32, 1e30));
-    let words = "layer_norm --eps 1e-5 --dtype fp32";
+    folder.f32("w.npy", &[1, 32], &[1.0; 32]);
+    folder.f32("bias.npy", &[1, 32], &[1e30; 32]);
+    let words = "layer_norm --eps 1e-5";
     let arrays = "x=generate:1:normal:6x32 weight=w.npy bias=bias.npy";
-    for line in [
-        format!("replay --op {words} {arrays} -o y.npy"),
-        format!("commit --op {words} {arrays} y=y.npy -o c.json"),
-    ] {
-        folder.passes(&line);
-    }
-    challenge(&folder, BEACON, 5).expect(0);
-    let open = "--commitment c.json --challenge ch.json -o o.bin";
-    folder.passes(&format!("audit open --op {words} {arrays} y=y.npy {open}"));
-    let verify = |rest: &str| {
-        folder.tcverify(&format!(
-            "audit verify --op {words} --commitment c.json --own-challenge ch.json o.bin {rest}"
-        ))
-    };
-    let run = verify("--own weight=w.npy").expect(1);
-    run.mentions(
-        &words! {"the commitment has the bias, which you did not state | --own bias=FILE"},
-    );
-    let run = verify("--own weight=w.npy --with bias").expect(0);
-    run.says("with the bias");
-    run.says("parameters dtype fp32, eps ");
-    // Nor is the format the prover's.
-    let words = words.replace(" --dtype fp32", "");
-    let verify = format!(
-        "audit verify --op {words} --with weight,bias --commitment c.json --own-challenge ch.json o.bin"
-    );
-    folder.differs(&verify).mentions(&["--dtype"]);
+    claims! {folder, r"
+        replay --op {words} --dtype fp32 {arrays} -o y.npy | 0
+        commit --op {words} --dtype fp32 {arrays} y=y.npy -o c.json | 0
+        audit challenge c.json --beacon {BEACON} --elements 5 -o ch.json | 0
+        audit open --op {words} --dtype fp32 {arrays} y=y.npy --commitment c.json --challenge ch.json -o o.bin | 0
+        each audit verify --op {words} --commitment c.json --own-challenge ch.json o.bin ~
+        --dtype fp32 --own weight=w.npy | 1 | &the commitment has the bias, which you did not state
+            | &--own bias=FILE
+        --dtype fp32 --own weight=w.npy --with bias | 0 | with the bias | parameters dtype fp32, eps\_
+        # Nor is the format the prover's.
+        --with weight,bias | 1 | &--dtype
+    "}
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::{Folder, Run, Says, claims, holds};
+use crate::support::{Folder, Run, Says, claims, holds, table};
 
 fn given() -> Folder {
     let folder = small();
@@ -30,9 +30,8 @@ fn only_changes_since_a_baseline_fail() {
     manifest(&folder, usual(), two("d.npy", "bad.npy"));
     folder.differs("batch cases.json --json known.json");
 
-    let run = batch(&folder, "--baseline known.json --junit now.xml").expect(0);
-    run.says("DIFFERENT, as expected");
-    run.says("every verdict is as expected");
+    claims! {folder, "batch cases.json --json now.json --baseline known.json --junit now.xml | 0
+    | DIFFERENT, as expected | every verdict is as expected"}
     let found = report(&folder);
     holds! {found, "
         verdict = different | cases.0.expected = identical | cases.1.expected = different | baseline.gone = []
@@ -41,16 +40,10 @@ fn only_changes_since_a_baseline_fail() {
     junit.lacks("<failure");
 
     // A mended case, and a broken one.
-    for (cases, said) in [
-        (
-            two("d.npy", "d.npy"),
-            "1 case identical: expected to be different",
-        ),
-        (
-            two("bad.npy", "bad.npy"),
-            "2 cases: 0 identical, 2 different",
-        ),
-    ] {
+    for (cases, said) in table! {
+        (two("d.npy", "d.npy"), "1 case identical: expected to be different"),
+        (two("bad.npy", "bad.npy"), "2 cases: 0 identical, 2 different"),
+    } {
         manifest(&folder, usual(), cases);
         let run = batch(&folder, "--baseline known.json --junit now.xml").expect(1);
         assert!(run.stdout.contains(said), "{}", run.stdout);
@@ -61,8 +54,7 @@ fn only_changes_since_a_baseline_fail() {
 
     // A case that is gone is a change, too.
     manifest(&folder, usual(), json!([{"name": "other", "d": "bad.npy"}]));
-    let run = batch(&folder, "--baseline known.json").expect(1);
-    run.says("1 case: one");
+    claims! {folder, "batch cases.json --json now.json --baseline known.json | 1 | 1 case: one"}
     assert_eq!(report(&folder)["baseline"]["gone"], json!(["one"]));
 
     // A new case has to be identical.
@@ -181,9 +173,7 @@ fn products_that_are_missing_stay_missing() {
         folder.write("cases.json", manifest.to_string());
     };
     write(false);
-    batch(&folder, "")
-        .expect(2)
-        .mentions(&["1 products that ran were not recorded"]);
+    claims! {folder, "batch cases.json --json now.json | 2 | 1 products that ran were not recorded"}
     write(true);
     batch(&folder, "").expect(0);
 }

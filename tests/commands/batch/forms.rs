@@ -10,9 +10,8 @@ use super::products::{flip, manifest, small, usual};
 #[test]
 fn groups_keep_names() {
     let folder = small();
-    let cases =
-        json!([{"name": "one", "b": "no_such_file.npy"}, {"name": "two", "b": "no_such_file.npy"}]);
-    manifest(&folder, usual(), cases);
+    let of = |name: &str| json!({"name": name, "b": "no_such_file.npy"});
+    manifest(&folder, usual(), json!([of("one"), of("two")]));
     let run = folder.fails("batch cases.json");
     run.says("no_such_file.npy");
     run.lacks("no such file.npy");
@@ -31,34 +30,26 @@ fn junit_markdown_and_annotations() {
     let run = folder.run(&mut command).expect(2);
     let annotations: Vec<_> = run.stdout.lines().collect();
     assert_eq!(annotations.len(), 3, "{run:?}");
-    assert!(
-        annotations
-            .iter()
-            .all(|line| line.starts_with("::error title=tcverify"))
-    );
+    annotations
+        .iter()
+        .for_each(|line| line.begins("::error title=tcverify"));
 
     let text = folder.text("r.xml");
     let xml = roxmltree::Document::parse(&text).unwrap();
-    let cases: Vec<_> = xml
-        .descendants()
-        .filter(|n| n.has_tag_name("testcase"))
-        .collect();
-    let names: Vec<_> = cases
-        .iter()
-        .map(|case| case.attribute("name").unwrap())
-        .collect();
-    assert_eq!(names, ["a <b> & |c|", "bad", "gone"]);
-    let inside = |i: usize| cases[i].first_element_child().map(|n| n.tag_name().name());
-    assert_eq!(
-        [inside(0), inside(1), inside(2)],
-        [None, Some("failure"), Some("error")]
-    );
-    let suite = xml.root_element();
-    let count = |name| suite.attribute(name).unwrap();
-    assert_eq!(
-        [count("tests"), count("failures"), count("errors")],
-        ["3", "1", "1"]
-    );
+    let cases = xml.descendants().filter(|n| n.has_tag_name("testcase"));
+    let told = cases.map(|case| {
+        let inside = case.first_element_child().map(|n| n.tag_name().name());
+        (case.attribute("name").unwrap(), inside)
+    });
+    let expected = [
+        ("a <b> & |c|", None),
+        ("bad", Some("failure")),
+        ("gone", Some("error")),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    let counts =
+        ["tests", "failures", "errors"].map(|name| xml.root_element().attribute(name).unwrap());
+    assert_eq!(counts, ["3", "1", "1"]);
 
     let markdown = folder.text("r.md");
     assert_eq!(
@@ -126,6 +117,6 @@ fn every_form_says_what_results_are_made_of() {
         "--json -",
     ] {
         let run = folder.tcverify(&format!("batch cases.json {form}"));
-        assert!(run.stdout.contains("activation relu"), "{form}: {run:?}");
+        run.says("activation relu");
     }
 }

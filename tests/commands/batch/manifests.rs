@@ -1,6 +1,6 @@
 //! What a manifest or a folder may say, and what it may not.
 
-use crate::support::{Members, Says, claims, holds, words};
+use crate::support::{Members, Says, claims, holds, table, words};
 
 use serde_json::{Value, json};
 
@@ -114,70 +114,31 @@ fn what_a_manifest_may_not_say() {
             usual()
         )
     };
-    for (text, words) in [
-        (
-            whole(r#"[{"name": "p"}, {"name": "q", "dtyp": "fp16"}]"#),
-            &["case 2 (q)", "\"dtyp\"", "did you mean \"dtype\"?"][..],
-        ),
-        (
-            whole(r#"[{"name": "q", "dtype": "fp17"}]"#),
-            &["case 1 (q)", "fp17", "\"dtype\""],
-        ),
-        (
-            whole(r#"[{"name": "q", "dtype": 16}]"#),
-            &["case 1 (q)", "\"dtype\"", "it is the number 16, and text is expected"],
-        ),
-        (
-            whole(r#"[{"name": "q", "transpose_a": "yes"}]"#),
-            &["\"transpose_a\"", "it is the text \"yes\", and true or false is expected"],
-        ),
-        (
-            whole(r#"[{"name": "q", "sample": -1}]"#),
-            &["\"sample\"", "a whole number, 0 or more, is expected"],
-        ),
-        (
-            whole(r#"[{"name": "q", "alpha": 0.1}]"#),
-            &["\"alpha\"", "\"0.1\""],
-        ),
-        (
-            whole(r#"[{"name": "q", "seed": 1, "seed": 2}]"#),
-            &["\"seed\"", "twice"],
-        ),
-        (
-            whole(r#"[{"name": "q"}, {"name": "q"}]"#),
-            &["case 2 (q)", "another case has the same name"],
-        ),
+    for (text, words) in table! {
+        (whole(r#"[{"name": "p"}, {"name": "q", "dtyp": "fp16"}]"#),
+            &["case 2 (q)", "\"dtyp\"", "did you mean \"dtype\"?"][..]),
+        (whole(r#"[{"name": "q", "dtype": "fp17"}]"#), &["case 1 (q)", "fp17", "\"dtype\""]),
+        (whole(r#"[{"name": "q", "dtype": 16}]"#),
+            &["case 1 (q)", "\"dtype\"", "it is the number 16, and text is expected"]),
+        (whole(r#"[{"name": "q", "transpose_a": "yes"}]"#),
+            &["\"transpose_a\"", "it is the text \"yes\", and true or false is expected"]),
+        (whole(r#"[{"name": "q", "sample": -1}]"#), &["\"sample\"", "a whole number, 0 or more, is expected"]),
+        (whole(r#"[{"name": "q", "alpha": 0.1}]"#), &["\"alpha\"", "\"0.1\""]),
+        (whole(r#"[{"name": "q", "seed": 1, "seed": 2}]"#), &["\"seed\"", "twice"]),
+        (whole(r#"[{"name": "q"}, {"name": "q"}]"#), &["case 2 (q)", "another case has the same name"]),
         (whole(r#"[{"arch": "h100"}]"#), &["case 1", "\"name\""]),
         (whole(r#"[{"name": ""}]"#), &["case 1", "\"name\""]),
-        (
-            whole(r#"[{"name": "q", "a": null}]"#),
-            &["case 1 (q)", "`a`"],
-        ),
-        (
-            whole(r#"[{"name": "q", "d": null}]"#),
-            &["case 1 (q)", "`d`"],
-        ),
-        (
-            whole(r#"[{"name": "q", "model": "m.json"}]"#),
-            &["`arch`", "`model`"],
-        ),
+        (whole(r#"[{"name": "q", "a": null}]"#), &["case 1 (q)", "`a`"]),
+        (whole(r#"[{"name": "q", "d": null}]"#), &["case 1 (q)", "`d`"]),
+        (whole(r#"[{"name": "q", "model": "m.json"}]"#), &["`arch`", "`model`"]),
         (whole("[]"), &["has no cases"]),
         (whole("[{"), &["is not a manifest"]),
-        (
-            r#"{"schema": "tcverify.manifest/2", "cases": []}"#.to_owned(),
-            &["schema"],
-        ),
-        (
-            r#"{"schema": "tcverify.manifest/1", "defaults": {"colour": 1}, "cases": [{"name": "q"}]}"#
-                .to_owned(),
-            &["defaults", "\"colour\""],
-        ),
-        (
-            r#"{"schema": "tcverify.manifest/1", "case": []}"#.to_owned(),
-            &["case"],
-        ),
+        (r#"{"schema": "tcverify.manifest/2", "cases": []}"#.to_owned(), &["schema"]),
+        (r#"{"schema": "tcverify.manifest/1", "defaults": {"colour": 1}, "cases": [{"name": "q"}]}"#.to_owned(),
+            &["defaults", "\"colour\""]),
+        (r#"{"schema": "tcverify.manifest/1", "case": []}"#.to_owned(), &["case"]),
         ("[]".to_owned(), &["is not a manifest"]),
-    ] {
+    } {
         folder.write("cases.json", &text);
         let before = folder.names();
         let run = folder.tcverify("batch cases.json --json r.json --resume s.json");

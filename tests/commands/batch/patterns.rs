@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::products::{manifest, small};
-use crate::support::{Folder, Members, Says, claims};
+use crate::support::{Folder, Members, Says, claims, table};
 
 /// Some arrays of FP16 and FP32 as a `.safetensors` file.
 fn pack(folder: &Folder, arrays: &[(&str, &str)]) {
@@ -101,35 +101,17 @@ fn patterns_that_mean_nothing_are_refused() {
         &folder,
         &[("k.x", "x.npy"), ("k.w", "w.npy"), ("k.y", "d.npy")],
     );
-    for (change, said) in [
-        (
-            json!({"d": "d.npy"}),
-            "\"d\" must name arrays of one file with a *",
-        ),
-        (
-            json!({"d": "dump.safetensors#**"}),
-            "\"d\" must name arrays",
-        ),
+    for (change, said) in table! {
+        (json!({"d": "d.npy"}), "\"d\" must name arrays of one file with a *"),
+        (json!({"d": "dump.safetensors#**"}), "\"d\" must name arrays"),
         (json!({"d": "*.safetensors#*.y"}), "\"d\" must name arrays"),
-        (
-            json!({"d": null, "d_digest": "0".repeat(64)}),
-            "\"d\" must name arrays",
-        ),
-        (
-            json!({"d": "dump.safetensors#*.z"}),
-            "has no array whose name matches *.z",
-        ),
+        (json!({"d": null, "d_digest": "0".repeat(64)}), "\"d\" must name arrays"),
+        (json!({"d": "dump.safetensors#*.z"}), "has no array whose name matches *.z"),
         (json!({"d": "gone.npz#*.y"}), "gone.npz"),
-        (
-            json!({"a": "dump.safetensors#*.*"}),
-            "field \"a\": the name of an array can have one *",
-        ),
-        (
-            json!({"a": "*.npy"}),
-            "field \"a\": the name of an array can have one *",
-        ),
+        (json!({"a": "dump.safetensors#*.*"}), "field \"a\": the name of an array can have one *"),
+        (json!({"a": "*.npy"}), "field \"a\": the name of an array can have one *"),
         (json!({"name": "all **"}), "its name has more than one *"),
-    ] {
+    } {
         let mut cases = every();
         let case = cases[0].as_object_mut().unwrap();
         case.extend(change.as_object().unwrap().clone());

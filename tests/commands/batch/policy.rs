@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::{Folder, Run, Says, claims, words};
+use crate::support::{Folder, Run, Says, claims, table, words};
 
 /// Cases in `pushed/`, everything else beside it.
 fn pushed() -> Folder {
@@ -40,8 +40,7 @@ fn a_strict_gate_judges_as_before() {
         &folder,
         json!([{"name": "good"}, {"name": "as", "schedule": "plain", "max_mismatches": 5}]),
     );
-    let report = batch(&folder, "strict").expect(0).json();
-    assert_eq!(report["policy"]["name"], "strict");
+    claims! {folder, "batch pushed/cases.json --policy strict --json - | 0 | :policy.name = strict"}
     write(
         &folder,
         json!([{"name": "good"}, {"name": "bad", "d": "bad.npy"}]),
@@ -63,47 +62,19 @@ fn each_way_to_weaken_a_check_is_refused() {
     folder.write("pushed/schedule.json", plain);
     let models = |says: Value| json!({"models": says});
     let schedules = |says: Value| json!({"schedules": says});
-    for (says, field, allowing) in [
+    for (says, field, allowing) in table! {
         (json!({"rows": "0"}), "rows", json!({"scope": "part"})),
         (json!({"cols": "2..3"}), "cols", json!({"scope": "part"})),
-        (
-            json!({"region": "0..1,0..1"}),
-            "rows",
-            json!({"scope": "part"}),
-        ),
-        (
-            json!({"sample": 1, "seed": 1}),
-            "sample",
-            json!({"scope": "part"}),
-        ),
+        (json!({"region": "0..1,0..1"}), "rows", json!({"scope": "part"})),
+        (json!({"sample": 1, "seed": 1}), "sample", json!({"scope": "part"})),
         (json!({"nan": "any"}), "nan", json!({"nan": "any"})),
         (json!({"zero": "any"}), "zero", json!({"zero": "any"})),
-        (
-            json!({"arch": null, "model": "model.json"}),
-            "model",
-            models(json!({"files": true})),
-        ),
-        (
-            json!({"schedule_file": "schedule.json"}),
-            "schedule_file",
-            schedules(json!({"files": true})),
-        ),
-        (
-            json!({"alpha": 1}),
-            "alpha",
-            schedules(json!({"factors": true})),
-        ),
-        (
-            json!({"max_mismatches": 1001}),
-            "max_mismatches",
-            json!({"limits": {"mismatches": 1001}}),
-        ),
-        (
-            json!({"a": "../x.npy"}),
-            "a",
-            json!({"paths": {"outside": true}}),
-        ),
-    ] {
+        (json!({"arch": null, "model": "model.json"}), "model", models(json!({"files": true}))),
+        (json!({"schedule_file": "schedule.json"}), "schedule_file", schedules(json!({"files": true}))),
+        (json!({"alpha": 1}), "alpha", schedules(json!({"factors": true}))),
+        (json!({"max_mismatches": 1001}), "max_mismatches", json!({"limits": {"mismatches": 1001}})),
+        (json!({"a": "../x.npy"}), "a", json!({"paths": {"outside": true}})),
+    } {
         let mut case = says.clone();
         case["name"] = "it".into();
         write(&folder, json!([{"name": "good"}, case]));
@@ -117,16 +88,9 @@ fn each_way_to_weaken_a_check_is_refused() {
 /// A bias that swamps the product and a ReLU make every D of zeros right.
 #[test]
 fn zeros_do_not_pass_the_strict_gate() {
-    use crate::support::{Npy, floats};
     let folder = pushed();
-    folder.save(
-        "pushed/bias.npy",
-        &Npy::new("<f4", &[8], floats(&[-3e38; 8])),
-    );
-    folder.save(
-        "pushed/zeros.npy",
-        &Npy::new("<f4", &[8, 8], floats(&[0.0; 64])),
-    );
+    folder.f32("pushed/bias.npy", &[8], &[-3e38; 8]);
+    folder.f32("pushed/zeros.npy", &[8, 8], &[0.0; 64]);
     let zeros = json!({"name": "it", "arch": "h100", "dtype": "fp16", "schedule": "cutlass-sm90", "bias": "bias.npy",
                        "activation": "relu", "a": "generate:1:normal:8x16", "b": "generate:2:normal:16x8",
                        "d": "zeros.npy"});
@@ -134,8 +98,7 @@ fn zeros_do_not_pass_the_strict_gate() {
     batch(&folder, "strict").refuses(&["`activation`", "schedules.activations", "policy"]);
     // Whoever allows it reads what was done.
     policy(&folder, json!({"schedules": {"activations": true}}));
-    let run = batch(&folder, "policy.json").expect(0);
-    run.says("with the bias, activation relu");
+    claims! {folder, "batch pushed/cases.json --policy policy.json --json - | 0 | with the bias, activation relu"}
     claims! {folder, "batch pushed/cases.json --brief | 0 | with the bias, activation relu"}
 }
 
@@ -144,53 +107,19 @@ fn what_a_policy_narrows() {
     let folder = pushed();
     let product =
         json!({"name": "it", "a": "generate:1:normal:8x16", "b": "generate:2:normal:16x8"});
-    for (narrowed, case, words) in [
-        (
-            json!({"models": {"architectures": ["a100"]}}),
-            json!({"name": "it"}),
-            ["arch", "a100"],
-        ),
-        (
-            json!({"models": {"evidence": "captured"}}),
-            json!({"name": "it", "arch": "t4"}),
-            ["evidence", ""],
-        ),
-        (
-            json!({"schedules": {"names": ["plain"]}}),
-            json!({"name": "it", "schedule": "cutlass-sm80"}),
-            ["schedule", "plain"],
-        ),
-        (
-            json!({"schedules": {"changes": false}}),
-            json!({"name": "it", "schedule": "cutlass-sm80", "tile_k": 32}),
-            ["schedule", "catalogue"],
-        ),
-        (
-            json!({"paths": {"generated": false}}),
-            product.clone(),
-            ["`a`", "only from files"],
-        ),
-        (
-            json!({"limits": {"cases": 0}}),
-            json!({"name": "it"}),
-            ["1 case;", "allows 0"],
-        ),
-        (
-            json!({"limits": {"products": 10}}),
-            json!({"name": "it"}),
-            ["10 multiply-adds", ""],
-        ),
-        (
-            json!({"limits": {"seconds": 0}}),
-            json!({"name": "it"}),
-            ["time limit", ""],
-        ),
-        (
-            json!({"limits": {"memory": 100}}),
-            product.clone(),
-            ["memory", ""],
-        ),
-    ] {
+    for (narrowed, case, words) in table! {
+        (json!({"models": {"architectures": ["a100"]}}), json!({"name": "it"}), ["arch", "a100"]),
+        (json!({"models": {"evidence": "captured"}}), json!({"name": "it", "arch": "t4"}), ["evidence", ""]),
+        (json!({"schedules": {"names": ["plain"]}}), json!({"name": "it", "schedule": "cutlass-sm80"}),
+            ["schedule", "plain"]),
+        (json!({"schedules": {"changes": false}}), json!({"name": "it", "schedule": "cutlass-sm80", "tile_k": 32}),
+            ["schedule", "catalogue"]),
+        (json!({"paths": {"generated": false}}), product.clone(), ["`a`", "only from files"]),
+        (json!({"limits": {"cases": 0}}), json!({"name": "it"}), ["1 case;", "allows 0"]),
+        (json!({"limits": {"products": 10}}), json!({"name": "it"}), ["10 multiply-adds", ""]),
+        (json!({"limits": {"seconds": 0}}), json!({"name": "it"}), ["time limit", ""]),
+        (json!({"limits": {"memory": 100}}), product.clone(), ["memory", ""]),
+    } {
         write(&folder, json!([case]));
         // Not because the case could not be judged anyway.
         policy(&folder, json!({}));
@@ -235,8 +164,7 @@ fn nothing_is_followed_out_of_the_folder() {
     // Standard input is nobody's file.
     folder.copy("pushed/x.npy", "-");
     manifest(&folder, usual(), json!([{"name": "it", "a": "-"}]));
-    let run = folder.tcverify("batch cases.json --policy strict");
-    run.refuses(&["`a`", "leads out"]);
+    claims! {folder, "batch cases.json --policy strict | refused | `a` | leads out"}
     // A manifest that is a link says nothing of what it leads to.
     folder.remove("pushed/cases.json");
     link("secret.json", "cases.json");
@@ -403,9 +331,8 @@ fn nothing_is_written_into_the_folder() {
         assert!(!folder.read("r.json").is_empty());
         folder.remove("r.json");
     }
-    let run =
-        folder.tcverify("batch pushed/cases.json --policy strict --json pushed/../pushed/r.json");
-    run.refuses(&["(`outputs: outside`)"]);
+    claims! {folder, "batch pushed/cases.json --policy strict --json pushed/../pushed/r.json | refused
+    | (`outputs: outside`)"}
     // Nor does whoever writes the cases write the policy.
     folder.copy("policy.json", "pushed/policy.json");
     batch(&folder, "pushed/policy.json").refuses(&["is in the folder of the cases"]);
@@ -417,40 +344,19 @@ fn nothing_is_written_into_the_folder() {
 fn a_policy_that_says_nonsense_is_refused() {
     let folder = pushed();
     write(&folder, json!([{"name": "it"}]));
-    for (text, word) in [
+    for (text, word) in table! {
         (r#"{"schema": "tcverify.policy/1", "scop": "part"}"#, "scop"),
-        (
-            r#"{"schema": "tcverify.policy/1", "scope": "all"}"#,
-            "whole",
-        ),
-        (
-            r#"{"schema": "tcverify.policy/1", "nan": null}"#,
-            "expected",
-        ),
-        (
-            r#"{"schema": "tcverify.policy/1", "nan": "any", "nan": "exact"}"#,
-            "duplicate",
-        ),
+        (r#"{"schema": "tcverify.policy/1", "scope": "all"}"#, "whole"),
+        (r#"{"schema": "tcverify.policy/1", "nan": null}"#, "expected"),
+        (r#"{"schema": "tcverify.policy/1", "nan": "any", "nan": "exact"}"#, "duplicate"),
         (r#"{"schema": "tcverify.policy/2"}"#, "schema"),
-        (
-            r#"{"schema": "tcverify.policy/1", "models": [true, null, null]}"#,
-            "list",
-        ),
-        (
-            r#"{"schema": "tcverify.policy/1", "models": {"architectures": ["h101"]}}"#,
-            "h101",
-        ),
-        (
-            r#"{"schema": "tcverify.policy/1", "schedules": {"names": ["none"]}}"#,
-            "none",
-        ),
-        (
-            r#"{"schema": "tcverify.policy/1", "limits": {"seconds": -1}}"#,
-            "-1",
-        ),
+        (r#"{"schema": "tcverify.policy/1", "models": [true, null, null]}"#, "list"),
+        (r#"{"schema": "tcverify.policy/1", "models": {"architectures": ["h101"]}}"#, "h101"),
+        (r#"{"schema": "tcverify.policy/1", "schedules": {"names": ["none"]}}"#, "none"),
+        (r#"{"schema": "tcverify.policy/1", "limits": {"seconds": -1}}"#, "-1"),
         ("[]", "is not a policy"),
         ("", "EOF"),
-    ] {
+    } {
         folder.write("policy.json", text);
         batch(&folder, "policy.json").refuses(&["policy.json", word]);
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::{Folder, Members, Npy, claims, halves, sha256, words};
+use crate::support::{Folder, Members, Npy, claims, sha256, words};
 
 const FORGED: &str = "from the state";
 
@@ -70,8 +70,8 @@ fn what_changes_the_model_is_recalled() {
     let folder = small();
     let meta = Npy::new("<u4", &[4, 2], vec![0x44; 32]);
     folder.save("meta.npy", &meta);
-    folder.save("t.npy", &Npy::new("<f2", &[4, 64], halves(&[0.5; 256])));
-    folder.save("u.npy", &Npy::new("<f2", &[64, 8], halves(&[1.5; 512])));
+    folder.f16("t.npy", &[4, 64], &[0.5; 256]);
+    folder.f16("u.npy", &[64, 8], &[1.5; 512]);
     for words in [
         "replay --arch a100 --dtype fp16 --sparse-a meta.npy x.npy u.npy -o s.npy",
         "replay --arch wormhole --dtype fp16 --instruction hifi4 --acc fp32 --set in0_block_w=1 --set reload=exact t.npy u.npy -o t_d.npy",

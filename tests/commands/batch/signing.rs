@@ -160,7 +160,5 @@ fn an_audit_names_who_signed_a_wrong_part() {
     let signer = tcverify::sign::Signer::read(&folder.path("0.pem")).unwrap();
     folder.write("lie.json", part.text(Some(&signer)).unwrap());
     folder.passes("shard merge plan.json 0.json lie.json");
-    folder
-        .differs("shard audit plan.json --parts 2 --seed 4 0.json lie.json")
-        .mentions(&["1 (signed by 3d4017c3"]);
+    claims! {folder, "shard audit plan.json --parts 2 --seed 4 0.json lie.json | 1 | &1 (signed by 3d4017c3"}
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{floats_of, folder, save};
+use super::folder;
 use crate::support::{Folder, Members, say};
 
 const M: usize = 64;
@@ -208,9 +208,9 @@ const KINDS: [(&str, Make); 41] = [
         })
     }),
     ("C subtracted", |of, _| {
-        let mut c = floats_of(&of.folder, "c.npy");
+        let mut c = of.folder.codes32("c.npy");
         c.iter_mut().for_each(|x| *x ^= 1 << 31);
-        save(&of.folder, "other.npy", [M, N], &c);
+        of.folder.f32_codes("other.npy", &[M, N], &c);
         Case {
             request: format!("{} --c c.npy", of.plain()),
             ..of.replayed(
@@ -314,7 +314,7 @@ impl Given {
     fn replay(&self, how: &str) -> Vec<u32> {
         let command = format!("replay {how} -q -o made.npy");
         self.folder.passes(&command);
-        floats_of(&self.folder, "made.npy")
+        self.folder.codes32("made.npy")
     }
 
     fn damaged(&self, truth: &'static [&'static str], damage: impl Fn(&mut Vec<u32>)) -> Case {
@@ -338,7 +338,7 @@ impl Given {
 
     /// The product with another bias than the one that the request names.
     fn with_bias(&self, change: impl Fn(&mut Vec<u32>)) -> Case {
-        let mut bias = floats_of(&self.folder, "bias.npy");
+        let mut bias = self.folder.codes32("bias.npy");
         change(&mut bias);
         let npy = crate::support::Npy::new("<f4", &[N], crate::support::le32(&bias));
         self.folder.save("other.npy", &npy);
@@ -390,7 +390,7 @@ fn tile(draw: &mut Draw, size: usize) -> Vec<usize> {
 
 /// What the program answers: the kinds of causes.
 fn answered(given: &Given, case: &Case) -> Option<BTreeSet<String>> {
-    save(&given.folder, "d.npy", [M, N], &case.d);
+    given.folder.f32_codes("d.npy", &[M, N], &case.d);
     let run = given
         .folder
         .tcverify(&format!("check {} d.npy --json -", case.request));

@@ -13,7 +13,7 @@ use tcverify::engines::here;
 use tcverify::engines::resources;
 use tcverify::io::Files;
 
-use crate::support::{Folder, Npy, Says};
+use crate::support::{Folder, Says, claims};
 
 static WORK: AtomicU64 = AtomicU64::new(0);
 
@@ -65,17 +65,13 @@ impl Engines for Counting {
 /// A product whose D no hypothesis gives, and one whose D is right.
 fn products([m, n, k]: [usize; 3]) -> Folder {
     let folder = super::folder("bf16", [m, n, k]);
-    let replay = "replay --arch h100 --dtype bf16 a.npy b.npy -q -o right.npy";
-    folder.passes(replay);
-    let mut wrong = super::floats_of(&folder, "right.npy");
+    claims! {folder, "replay --arch h100 --dtype bf16 a.npy b.npy -q -o right.npy | 0"}
+    let mut wrong = folder.codes32("right.npy");
     for (i, code) in wrong.iter_mut().enumerate() {
         let mixed = (i as u32 ^ 0x5bd1).wrapping_mul(0x9e37_79b1);
         *code ^= 1 + (mixed >> 23);
     }
-    folder.save(
-        "wrong.npy",
-        &Npy::new("<f4", &[m, n], crate::support::le32(&wrong)),
-    );
+    folder.f32_codes("wrong.npy", &[m, n], &wrong);
     for d in ["right", "wrong"] {
         let manifest = serde_json::json!({
             "schema": "tcverify.manifest/1",

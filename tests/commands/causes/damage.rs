@@ -1,7 +1,7 @@
 //! D is damaged.
 
-use super::{causes, floats_of, folder, names, place, save};
-use crate::support::{Folder, Says};
+use super::{causes, folder, names, place};
+use crate::support::{Folder, Says, claims};
 
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
 const SIZE: [usize; 2] = [128, 160];
@@ -15,13 +15,12 @@ fn damaged(wrong: impl Fn(usize, usize) -> bool) -> Folder {
 fn flipped(bits: impl Fn(usize, usize) -> u32) -> Folder {
     let [m, n] = SIZE;
     let folder = folder("fp16", [m, n, 16]);
-    let command = "replay --arch a100 --dtype fp16 a.npy b.npy -q -o d.npy";
-    folder.passes(command);
-    let mut d = floats_of(&folder, "d.npy");
+    claims! {folder, "replay --arch a100 --dtype fp16 a.npy b.npy -q -o d.npy | 0"}
+    let mut d = folder.codes32("d.npy");
     for (at, code) in d.iter_mut().enumerate() {
         *code ^= bits(at / n, at % n);
     }
-    save(&folder, "d.npy", SIZE, &d);
+    folder.f32_codes("d.npy", &SIZE, &d);
     folder
 }
 
@@ -113,14 +112,10 @@ fn a_part_has_no_place() {
 fn a_row_of_a_batch() {
     let folder = Folder::new();
     for (role, shape) in [("a", "4x32x8"), ("b", "4x8x32")] {
-        let spec = format!(
-            "generate generate:5:normal:{shape} --dtype fp16 --role {role} -q -o {role}.npy"
-        );
-        folder.passes(&spec);
+        claims! {folder, "generate generate:5:normal:{shape} --dtype fp16 --role {role} -q -o {role}.npy | 0"}
     }
-    let command = "replay --arch a100 --dtype fp16 a.npy b.npy -q -o d.npy";
-    folder.passes(command);
-    let mut d = floats_of(&folder, "d.npy");
+    claims! {folder, "replay --arch a100 --dtype fp16 a.npy b.npy -q -o d.npy | 0"}
+    let mut d = folder.codes32("d.npy");
     let row = 2 * 32 + 7;
     d[row * 32..(row + 1) * 32]
         .iter_mut()

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{Folder, say};
+use crate::support::{Folder, say, table};
 
 /// A case, and what each of its commands has to say: the number of the command, and words of one line.
 type Expected = (&'static str, &'static [(usize, &'static str)]);
@@ -85,43 +85,28 @@ const ANSWERED: [Expected; 21] = [
     ),
     (
         "compare-words",
-        &[
+        &table! {
             (0, "The unit of the left takes subnormal operands as zeros"),
-            (
-                1,
-                "TF32 against FP32: the left multiplies the operands as TF32",
-            ),
+            (1, "TF32 against FP32: the left multiplies the operands as TF32"),
             (1, "the right as FP32 (a chain of FP32 multiply-adds"),
             (2, "A and B are multiplied as TF32"),
-        ],
+        },
     ),
     (
         "fp8-overflow-nan",
-        &[
-            (
-                0,
-                "become NaN instead of saturating: a policy of conversions, not a fault",
-            ),
-            (
-                1,
-                "become NaN instead of saturating: a policy of conversions, not a fault",
-            ),
-        ],
+        &table! {
+            (0, "become NaN instead of saturating: a policy of conversions, not a fault"),
+            (1, "become NaN instead of saturating: a policy of conversions, not a fault"),
+        },
     ),
     (
         "fragment-k",
-        &[
+        &table! {
             (0, "k 0 to 7 and 8 to 15 of every 16 are exchanged in A"),
-            (
-                1,
-                "neighbouring k are exchanged in A or in B, which cannot be told",
-            ),
+            (1, "neighbouring k are exchanged in A or in B, which cannot be told"),
             (2, "every 8x8 block of A is transposed"),
-            (
-                3,
-                "registers c1 and c2 of every 16x8 accumulator are exchanged",
-            ),
-        ],
+            (3, "registers c1 and c2 of every 16x8 accumulator are exchanged"),
+        },
     ),
     (
         "named-but-not-applied",
@@ -154,16 +139,10 @@ const ANSWERED: [Expected; 21] = [
     ),
     (
         "scale-swizzled",
-        &[
-            (
-                0,
-                "The scales of A are read in 128x4 blocks, but stored row by row",
-            ),
-            (
-                1,
-                "seem to lie in 128x4 blocks, as torch._scaled_mm takes them",
-            ),
-        ],
+        &table! {
+            (0, "The scales of A are read in 128x4 blocks, but stored row by row"),
+            (1, "seem to lie in 128x4 blocks, as torch._scaled_mm takes them"),
+        },
     ),
     (
         "sparse-metadata",
@@ -178,29 +157,20 @@ const ANSWERED: [Expected; 21] = [
     ),
     (
         "tf32-nearest",
-        &[
+        &table! {
             (0, "A and B are multiplied as TF32, rounded to nearest"),
             (1, "FP32 operands rounded to the nearest TF32"),
-            (
-                2,
-                "TF32 against FP32: the left multiplies the operands as TF32, rounded to nearest",
-            ),
-            (
-                3,
-                "A and B are multiplied as FP32, with all their bits, not as TF32",
-            ),
-        ],
+            (2, "TF32 against FP32: the left multiplies the operands as TF32, rounded to nearest"),
+            (3, "A and B are multiplied as FP32, with all their bits, not as TF32"),
+        },
     ),
     (
         "wrong-leading-dimension",
-        &[
-            (
-                0,
-                "B's memory (64x32, row by row) was read column by column",
-            ),
+        &table! {
+            (0, "B's memory (64x32, row by row) was read column by column"),
             (1, "A was read with rows 32 elements apart, not 64"),
             (2, "D's file holds the result column by column"),
-        ],
+        },
     ),
     (
         "zero-points",
@@ -211,13 +181,10 @@ const ANSWERED: [Expected; 21] = [
     ),
     (
         "fn-fnuz",
-        &[
-            (
-                1,
-                "The codes of A are E4M3, not E4M3FNUZ, and the codes of B are E4M3, not E4M3FNUZ",
-            ),
+        &table! {
+            (1, "The codes of A are E4M3, not E4M3FNUZ, and the codes of B are E4M3, not E4M3FNUZ"),
             (2, "E4M3FNUZ against E4M3"),
-        ],
+        },
     ),
 ];
 

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use crate::schedules::commands::PRESETS;
-use crate::support::{Folder, Npy, halves};
+use crate::support::{Folder, Npy};
 
 const RESULTS: [&str; 5] = ["fp32", "bf16", "fp16", "e4m3", "e5m2"];
 
@@ -83,7 +83,7 @@ fn wrong_results_of_every_format_are_reported() {
 fn a_sum_beyond_fp8() {
     let folder = Folder::new();
     for name in ["a.npy", "b.npy"] {
-        folder.save(name, &Npy::new("<f2", &[1, 1], halves(&[32.0])));
+        folder.f16(name, &[1, 1], &[32.0]);
     }
     let check = "--arch a100 --dtype fp16 --schedule cutlass-sm80 --d-dtype e4m3 a.npy b.npy d.npy";
     for (code, exit) in [(0x7e, 0), (0x7d, 1), (0x7f, 1), (0xfe, 1), (0x00, 1)] {

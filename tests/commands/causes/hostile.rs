@@ -1,21 +1,21 @@
 //! Data that could mislead.
 
 use super::{causes, folder, names};
-use crate::support::{Folder, Members, Npy, claims, floats, halves};
+use crate::support::{Folder, Members, Npy, claims};
 
 /// What every model computes alike tells none from another: nothing else gives a D that none gives.
 #[test]
 fn data_that_no_model_rounds_names_no_model() {
     let folder = Folder::new();
     let a: Vec<f32> = (0..64).map(|i| (i % 8) as f32).collect();
-    folder.save("a.npy", &Npy::new("<f2", &[8, 8], halves(&a)));
+    folder.f16("a.npy", &[8, 8], &a);
     let one: Vec<f32> = (0..64).map(|i| f32::from(u8::from(i % 9 == 0))).collect();
-    folder.save("b.npy", &Npy::new("<f2", &[8, 8], halves(&one)));
+    folder.f16("b.npy", &[8, 8], &one);
     let mut d = a.clone();
     for i in [3, 17, 20, 33, 42, 63] {
         d[i] += 1.0 + i as f32;
     }
-    folder.save("d.npy", &Npy::new("<f4", &[8, 8], floats(&d)));
+    folder.f32("d.npy", &[8, 8], &d);
     let found = causes(&folder, "--arch a100 --dtype fp16 a.npy b.npy d.npy");
     assert_eq!(found, [serde_json::Value::Null; 0]);
 }
@@ -27,17 +27,14 @@ fn a_few_elements_of_another_unit_name_none() {
     for (arch, name) in [("a100", "right.npy"), ("v100", "volta.npy")] {
         claims! {folder, "replay --arch {arch} --dtype fp16 a.npy b.npy -q -o {name} | 0"}
     }
-    let (right, volta) = (
-        super::floats_of(&folder, "right.npy"),
-        super::floats_of(&folder, "volta.npy"),
-    );
+    let (right, volta) = (folder.codes32("right.npy"), folder.codes32("volta.npy"));
     let mut d = right.clone();
     let apart: Vec<_> = (0..d.len()).filter(|&i| right[i] != volta[i]).collect();
     assert!(apart.len() > 200);
     for &i in apart.iter().step_by(apart.len() / 20) {
         d[i] = volta[i];
     }
-    super::save(&folder, "d.npy", [64, 64], &d);
+    folder.f32_codes("d.npy", &[64, 64], &d);
     let found = causes(&folder, "--arch a100 --dtype fp16 a.npy b.npy d.npy");
     assert_eq!(found, [serde_json::Value::Null; 0]);
 }
@@ -48,10 +45,7 @@ fn a_few_elements_of_another_unit_name_none() {
 fn a_long_k_ends() {
     let folder = Folder::new();
     for (role, shape) in [("a", "8x3000000"), ("b", "3000000x8")] {
-        let spec = format!(
-            "generate generate:3:normal:{shape} --dtype int8 --role {role} -q -o {role}.npy"
-        );
-        folder.passes(&spec);
+        claims! {folder, "generate generate:3:normal:{shape} --dtype int8 --role {role} -q -o {role}.npy | 0"}
     }
     let wrong: Vec<u8> = (0..64i32).flat_map(|i| (7 * i + 1).to_le_bytes()).collect();
     folder.save("d.npy", &Npy::new("<i4", &[8, 8], wrong));

@@ -15,36 +15,46 @@ mod nonfinite;
 mod schedules;
 mod variations;
 
-use crate::support::{Folder, Members, Npy};
+use crate::support::{Folder, Members, has, lines, listed};
 use serde_json::Value;
+
+/// [`each_names`] of a table in which `{names}` stand for what they hold.
+macro_rules! caused {
+    ($folder:expr, $table:literal) => {
+        $crate::causes::each_names(&$folder, &format_args!($table).to_string())
+    };
+}
+
+use caused;
 
 /// A folder with random operands of these shapes: `a.npy`, `b.npy` and `c.npy`.
 pub fn folder(dtype: &str, [m, n, k]: [usize; 3]) -> Folder {
     let folder = Folder::new();
-    for (role, seed, rows, columns, dtype) in [
-        ("a", 11, m, k, dtype),
-        ("b", 12, k, n, dtype),
-        ("c", 13, m, n, "fp32"),
-    ] {
-        let spec = format!("generate:{seed}:normal:{rows}x{columns}");
-        let command = format!("generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy");
-        folder.passes(&command);
-    }
+    folder.generate(&format!(
+        "a {dtype} 11:normal:{m}x{k} | b {dtype} 12:normal:{k}x{n} | c fp32 13:normal:{m}x{n}"
+    ));
     folder
 }
 
-/// The elements of an array of 32-bit floats.
-pub fn floats_of(folder: &Folder, name: &str) -> Vec<u32> {
-    let bytes = folder.read(name);
-    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    let words = bytes[start..].chunks_exact(4);
-    words
-        .map(|w| u32::from_le_bytes(w.try_into().unwrap()))
-        .collect()
-}
-
-pub fn save(folder: &Folder, name: &str, [m, n]: [usize; 2], codes: &[u32]) {
-    folder.save(name, &Npy::new("<f4", &[m, n], crate::support::le32(codes)));
+/// Fails unless each row holds: `REPLAY => CHECK | KIND | WORDS`. The first makes `d.npy`, of which the second names
+/// this cause alone, and its sentence has the words; without a first one, D is what it was. A star before the kind:
+/// the cause has a command, which finds D identical.
+#[track_caller]
+pub fn each_names(folder: &Folder, table: &str) {
+    for row in lines(table) {
+        println!("row: {row}");
+        let words = listed(row);
+        let check = match words[0].split_once(" => ") {
+            Some((made, check)) => {
+                folder.replay(made, "d.npy");
+                check
+            }
+            None => words[0],
+        };
+        let kind = words[1].trim_start_matches('*');
+        let sentence = names(folder, check, kind, kind != words[1]);
+        words[2..].iter().for_each(|word| has(&sentence, word, row));
+    }
 }
 
 /// The causes that a check names; the text and the page name them too.

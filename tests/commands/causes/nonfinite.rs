@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, table};
 
 /// A (2x16) and B (16x3) of ones in BF16, but for one code of A; D (2x3) of these codes.
 fn given(odd: Option<(usize, u16)>, d: [u32; 6]) -> Folder {
@@ -25,40 +25,19 @@ const NAN: u32 = 0x7fff_ffff;
 #[test]
 fn operands_that_are_no_numbers_are_named() {
     let check = "check --arch h100 --dtype bf16 a.npy b.npy d.npy --json report.json";
-    for (odd, d, code, said, nonfinite) in [
+    for (odd, d, code, said, nonfinite) in table! {
         // A's NaN is not in D.
-        (
-            Some((19, 0x7fc0)),
-            [SIXTEEN; 6],
-            1,
-            "operands  A holds 1 NaN at [1, 3]",
-            json!({"nan": 1, "infinite": 0, "first_nan": [1, 3]}),
-        ),
-        (
-            Some((2, 0xff80)),
-            [SIXTEEN; 6],
-            1,
-            "operands  A holds 1 infinite number at [0, 2]",
-            json!({"nan": 0, "infinite": 1, "first_infinite": [0, 2]}),
-        ),
+        (Some((19, 0x7fc0)), [SIXTEEN; 6], 1, "operands  A holds 1 NaN at [1, 3]",
+            json!({"nan": 1, "infinite": 0, "first_nan": [1, 3]})),
+        (Some((2, 0xff80)), [SIXTEEN; 6], 1, "operands  A holds 1 infinite number at [0, 2]",
+            json!({"nan": 0, "infinite": 1, "first_infinite": [0, 2]})),
         // D's NaN comes from no operand.
-        (
-            None,
-            [SIXTEEN, SIXTEEN, NAN, SIXTEEN, SIXTEEN, SIXTEEN],
-            1,
-            "operands  A, B hold finite numbers alone",
-            json!({"nan": 0, "infinite": 0}),
-        ),
+        (None, [SIXTEEN, SIXTEEN, NAN, SIXTEEN, SIXTEEN, SIXTEEN], 1, "operands  A, B hold finite numbers alone",
+            json!({"nan": 0, "infinite": 0})),
         // Nothing of it is said where it explains nothing.
-        (
-            Some((19, 0x7fc0)),
-            [SIXTEEN, SIXTEEN, SIXTEEN, NAN, NAN, NAN],
-            0,
-            "IDENTICAL",
-            json!(null),
-        ),
+        (Some((19, 0x7fc0)), [SIXTEEN, SIXTEEN, SIXTEEN, NAN, NAN, NAN], 0, "IDENTICAL", json!(null)),
         (None, [SIXTEEN ^ 1; 6], 1, "DIFFERENT", json!(null)),
-    ] {
+    } {
         let folder = given(odd, d);
         let run = folder.tcverify(check).expect(code);
         assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
@@ -74,27 +53,14 @@ fn operands_that_are_no_numbers_are_named() {
 fn a_result_without_a_finite_number_is_remarked() {
     const INFINITE: u32 = 0x7f80_0000;
     let check = "check --arch h100 --dtype bf16 a.npy b.npy d.npy --json report.json";
-    for (odd, d, code, said) in [
+    for (odd, d, code, said) in table! {
         // A's row 0 has an infinity, row 1 a NaN.
-        (
-            [(2, 0x7f80), (19, 0x7fc0)],
-            [INFINITE, INFINITE, INFINITE, NAN, NAN, NAN],
-            0,
-            Some("no element of D is finite (3 infinite, 3 NaN)"),
-        ),
-        (
-            [(2, 0x7f80), (19, 0x7f80)],
-            [INFINITE, INFINITE, INFINITE, INFINITE, INFINITE, NAN],
-            1,
-            Some("no element of D is finite (5 infinite, 1 NaN)"),
-        ),
-        (
-            [(2, 0x7f80), (3, 0x7f80)],
-            [INFINITE, INFINITE, INFINITE, SIXTEEN, SIXTEEN, SIXTEEN],
-            0,
-            None,
-        ),
-    ] {
+        ([(2, 0x7f80), (19, 0x7fc0)], [INFINITE, INFINITE, INFINITE, NAN, NAN, NAN], 0,
+            Some("no element of D is finite (3 infinite, 3 NaN)")),
+        ([(2, 0x7f80), (19, 0x7f80)], [INFINITE, INFINITE, INFINITE, INFINITE, INFINITE, NAN], 1,
+            Some("no element of D is finite (5 infinite, 1 NaN)")),
+        ([(2, 0x7f80), (3, 0x7f80)], [INFINITE, INFINITE, INFINITE, SIXTEEN, SIXTEEN, SIXTEEN], 0, None),
+    } {
         let folder = given(Some(odd[0]), d);
         let mut a = folder.read("a.npy");
         let (at, value) = odd[1];

@@ -1,12 +1,11 @@
 //! A kernel that adds up otherwise.
 
 use super::{causes, folder};
-use crate::support::{Folder, Members};
+use crate::support::{Folder, Members, claims};
 
 fn made(schedule: &str) -> Folder {
     let folder = folder("bf16", [24, 40, 640]);
-    let replay = format!("replay --arch ampere --dtype bf16 {schedule} a.npy b.npy -q -o d.npy");
-    folder.passes(&replay);
+    claims! {folder, "replay --arch ampere --dtype bf16 {schedule} a.npy b.npy -q -o d.npy | 0"}
     folder
 }
 

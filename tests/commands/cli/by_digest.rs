@@ -1,11 +1,11 @@
 //! `check --d-digest`: a verdict without D.
 
-use crate::support::{Folder, Npy, Says, claims, floats, halves, holds, sha256};
+use crate::support::{Folder, Says, claims, floats, holds, sha256};
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.save("a.npy", &Npy::new("<f2", &[1, 2], halves(&[1.5, 2.0])));
-    folder.save("b.npy", &Npy::new("<f2", &[2, 1], halves(&[4.0, 0.25])));
+    folder.f16("a.npy", &[1, 2], &[1.5, 2.0]);
+    folder.f16("b.npy", &[2, 1], &[4.0, 0.25]);
     folder
 }
 

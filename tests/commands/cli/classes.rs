@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Members, Npy, le16, le32};
+use crate::support::{Folder, Members, Npy, le32};
 
 const ONE: u16 = 0x3c00;
 const INF: u16 = 0x7c00;
@@ -31,9 +31,9 @@ fn comparison(rest: &str) -> Value {
     let folder = Folder::new();
     let a: Vec<_> = CASES.iter().map(|case| case.0).collect();
     let d: Vec<_> = CASES.iter().map(|case| case.2).collect();
-    folder.save("a.npy", &Npy::new("<f2", &[CASES.len(), 1], le16(&a)));
-    folder.save("b.npy", &Npy::new("<f2", &[1, 1], le16(&[ONE])));
-    folder.save("d.npy", &Npy::new("<f4", &[CASES.len(), 1], le32(&d)));
+    folder.f16_codes("a.npy", &[CASES.len(), 1], &a);
+    folder.f16_codes("b.npy", &[1, 1], &[ONE]);
+    folder.f32_codes("d.npy", &[CASES.len(), 1], &d);
     folder.differing(&format!(
         "check --arch ampere --dtype fp16 a.npy b.npy d.npy --max-mismatches 99 --json - {rest}"
     ))["outcome"]["comparison"]
@@ -134,8 +134,8 @@ fn values_are_readable() {
 #[test]
 fn of_equal_distances_the_first_is_the_largest() {
     let folder = Folder::new();
-    folder.save("a.npy", &Npy::new("<f2", &[2, 1], le16(&[ONE; 2])));
-    folder.save("b.npy", &Npy::new("<f2", &[1, 3], le16(&[ONE; 3])));
+    folder.f16_codes("a.npy", &[2, 1], &[ONE; 2]);
+    folder.f16_codes("b.npy", &[1, 3], &[ONE; 3]);
     // In one row and in the next.
     let row = [0x3f80_0001, 0x3f7f_fffe, 0x3f80_0002];
     let given = le32(&[row, row].concat());

@@ -44,7 +44,7 @@ fn the_payload_is_in_c_order_and_little_endian() {
 #[test]
 fn as_a_format() {
     let folder = Folder::new();
-    folder.save("x.npy", &Npy::new("<f4", &[2], floats(&[1.0, -2.5])));
+    folder.f32("x.npy", &[2], &[1.0, -2.5]);
     let payload = |rest: &str| {
         folder.json(&format!("digest --json x.npy {rest}"))[0]["payload_sha256"].clone()
     };
@@ -58,7 +58,7 @@ fn as_a_format() {
 #[test]
 fn of_scalars_vectors_and_empty_arrays() {
     let folder = Folder::new();
-    folder.save("scalar.npy", &Npy::new("<f4", &[], floats(&[1.0])));
+    folder.f32("scalar.npy", &[], &[1.0]);
     folder.save("vector.npy", &Npy::fortran(">f4", &[2], vec![0; 8]));
     folder.save("empty.npy", &Npy::new("<f4", &[0, 3], vec![]));
     let text = folder.stdout("digest scalar.npy vector.npy empty.npy");
@@ -77,6 +77,6 @@ fn of_scalars_vectors_and_empty_arrays() {
 #[test]
 fn all_of_them_or_none() {
     let folder = Folder::new();
-    folder.save("x.npy", &Npy::new("<f4", &[1], floats(&[1.0])));
+    folder.f32("x.npy", &[1], &[1.0]);
     claims! {folder, "digest x.npy missing.npy | refused | missing.npy | cannot be opened"}
 }

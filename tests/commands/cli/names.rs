@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, Npy, Says, floats, halves, listed, rows, words};
+use crate::support::{Folder, Members, Says, claims, table, words};
 
 const REPLAY: &str =
     "replay --arch ampere --dtype fp16 generate:1:normal:24x40 generate:2:normal:40x16 -o d.npy";
@@ -17,7 +17,8 @@ fn folder() -> Folder {
 #[test]
 fn suggestions_are_of_the_same_kind() {
     let folder = folder();
-    for [name, words] in rows! {r#"
+    claims! {folder, r#"
+        each check --arch ~ {OPERANDS} d.npy | refused
         hoper | did you mean "hopper"?
         mi250xx | give a GPU's target instead: sm_90
         MI355X
@@ -32,12 +33,6 @@ fn suggestions_are_of_the_same_kind() {
         ascend-910b | is Huawei Ascend, which is not modelled
         trn2 | is AWS Trainium and Inferentia, which is not modelled
     "#}
-    {
-        let words = &listed(words)[..];
-        folder
-            .tcverify(&format!("check --arch {name} {OPERANDS} d.npy"))
-            .refuses(words);
-    }
     // Nothing is near: another GPU is no slip of the keys.
     for name in ["t5", "sm_33", "mi999x", "11.1"] {
         let run = folder.tcverify(&format!("check --arch {name} {OPERANDS} d.npy"));
@@ -114,7 +109,7 @@ fn auto_asks_identify_and_says_so() {
 fn auto_gives_no_verdict_where_nothing_fits() {
     let folder = Folder::new();
     let d: Vec<f32> = (0..24 * 16).map(|i| i as f32).collect();
-    folder.save("d.npy", &Npy::new("<f4", &[24, 16], floats(&d)));
+    folder.f32("d.npy", &[24, 16], &d);
     let check = format!("check --arch auto {OPERANDS} d.npy --json r.json");
     let run = folder.differs(&check);
     run.stderr.begins("different: none of the ");
@@ -127,37 +122,16 @@ fn auto_gives_no_verdict_where_nothing_fits() {
 #[test]
 fn auto_is_refused_where_it_cannot_ask() {
     let folder = folder();
-    folder.save("a.npy", &Npy::new("<f2", &[1, 1], halves(&[1.0])));
-    for (words, said) in [
-        (
-            format!("check --arch auto {OPERANDS} d.npy --acc f16"),
-            "leave them out",
-        ),
-        (
-            format!("check --arch auto {OPERANDS} d.npy --instruction mma"),
-            "leave them out",
-        ),
-        (
-            format!("check --arch auto {OPERANDS} d.npy --schedule plain --tile-k 8"),
-            "leave them out",
-        ),
-        (
-            format!("check --arch auto {OPERANDS} --d-digest {}", "0".repeat(64)),
-            "needs the D tensor, not a digest",
-        ),
-        (
-            "check --arch auto --dtype fp16 - a.npy a.npy".to_owned(),
-            "standard input can be read only once",
-        ),
-        (
-            format!("replay --arch auto {OPERANDS} -o x.npy"),
-            "only 'tcverify check'",
-        ),
-        (
-            format!("explain --arch auto {OPERANDS} --at 0,0"),
-            "only 'tcverify check'",
-        ),
-    ] {
+    folder.f16("a.npy", &[1, 1], &[1.0]);
+    for (words, said) in table! {
+        (format!("check --arch auto {OPERANDS} d.npy --acc f16"), "leave them out"),
+        (format!("check --arch auto {OPERANDS} d.npy --instruction mma"), "leave them out"),
+        (format!("check --arch auto {OPERANDS} d.npy --schedule plain --tile-k 8"), "leave them out"),
+        (format!("check --arch auto {OPERANDS} --d-digest {}", "0".repeat(64)), "needs the D tensor, not a digest"),
+        ("check --arch auto --dtype fp16 - a.npy a.npy".to_owned(), "standard input can be read only once"),
+        (format!("replay --arch auto {OPERANDS} -o x.npy"), "only 'tcverify check'"),
+        (format!("explain --arch auto {OPERANDS} --at 0,0"), "only 'tcverify check'"),
+    } {
         folder.tcverify(&words).refuses(&[said]);
     }
 }

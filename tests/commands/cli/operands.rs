@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Folder, Npy, floats, halves, holds, words};
+use crate::support::{Folder, Npy, claims, floats, halves, holds, table, words};
 
 const CHECK: &str = "check --arch ampere --dtype fp16 --quiet";
 
@@ -29,13 +29,9 @@ fn transposed_operands() {
     {
         folder.passes(&format!("{CHECK} {operands} d.npy"));
     }
-    let report = folder.json(&format!(
-        "{CHECK} --transpose-a --transpose-b at.npy bt.npy d.npy --json -"
-    ));
-    assert_eq!(report["rule"]["product"]["transpose_a"], true);
-    assert_eq!(report["rule"]["product"]["transpose_b"], true);
-    assert_eq!(report["rule"]["product"]["k"], 3);
-    assert_eq!(report["inputs"]["a"]["shape"], json!([3, 2]));
+    claims! {folder, "{CHECK} --transpose-a --transpose-b at.npy bt.npy d.npy --json - | 0
+        | :rule.product.transpose_a = true | :rule.product.transpose_b = true | :rule.product.k = 3
+        | :inputs.a.shape = [3, 2]"}
 }
 
 #[test]
@@ -45,31 +41,16 @@ fn a_hint_where_an_operand_would_fit_the_other_way_round() {
         let array = Npy::new("<f2", &[rows, columns], halves(&vec![1.0; rows * columns]));
         folder.save(&format!("{rows}x{columns}.npy"), &array);
     }
-    for (operands, hint) in [
-        (
-            "2x4.npy b.npy",
-            "so K is 4 for A and 3 for B; A and B seem to be exchanged: name A first\n",
-        ),
-        (
-            "a.npy 4x3.npy",
-            "; B would fit if transposed (see --transpose-b)\n",
-        ),
-        (
-            "2x4.npy bt.npy",
-            "; A would fit if transposed (see --transpose-a)\n",
-        ),
-        (
-            "a.npy bt.npy",
-            "; A or B would fit if transposed (see --transpose-a, ",
-        ),
+    for (operands, hint) in table! {
+        ("2x4.npy b.npy", "so K is 4 for A and 3 for B; A and B seem to be exchanged: name A first\n"),
+        ("a.npy 4x3.npy", "; B would fit if transposed (see --transpose-b)\n"),
+        ("2x4.npy bt.npy", "; A would fit if transposed (see --transpose-a)\n"),
+        ("a.npy bt.npy", "; A or B would fit if transposed (see --transpose-a, "),
         // The hint holds if it was the option that was wrong.
         ("--transpose-b a.npy 3x4.npy", "; B would fit if transposed"),
         ("--transpose-b a.npy 3x4.npy", "B = 3x4.npy (transposed): "),
-        (
-            "--transpose-a a.npy 4x2.npy",
-            "A = a.npy (transposed), B = 4x2.npy: ",
-        ),
-    ] {
+        ("--transpose-a a.npy 4x2.npy", "A = a.npy (transposed), B = 4x2.npy: "),
+    } {
         let run = folder.tcverify(&format!("{CHECK} {operands} d.npy"));
         run.refuses(&["inner dimensions differ", hint]);
     }
@@ -94,15 +75,9 @@ fn the_addend() {
 #[test]
 fn the_addend_has_the_accumulators_format() {
     let folder = folder();
-    folder.save("c.npy", &Npy::new("<f2", &[2, 2], halves(&[1.0; 4])));
-    folder.save(
-        "d.npy",
-        &Npy::new("<f2", &[2, 2], halves(&[8.0, 12.0, 17.0, 24.0])),
-    );
-    let report = folder.json(&format!(
-        "{CHECK} --acc f16 --c c.npy a.npy b.npy d.npy --json -"
-    ));
-    assert_eq!(report["inputs"]["c"]["format"], "fp16");
+    folder.f16("c.npy", &[2, 2], &[1.0; 4]);
+    folder.f16("d.npy", &[2, 2], &[8.0, 12.0, 17.0, 24.0]);
+    claims! {folder, "{CHECK} --acc f16 --c c.npy a.npy b.npy d.npy --json - | 0 | :inputs.c.format = fp16"}
     // A wider C is as good if every element is the same number; FP16 ones are FP32 ones too.
     folder.passes(&format!("{CHECK} --c c.npy a.npy b.npy d.npy"));
 }
@@ -112,10 +87,10 @@ fn batches() {
     let folder = Folder::new();
     let a: Vec<f32> = (0..12).map(|i| i as f32).collect();
     // Two by three products, each 1x2 by 2x1.
-    folder.save("a.npy", &Npy::new("<f2", &[2, 3, 1, 2], halves(&a)));
-    folder.save("b.npy", &Npy::new("<f2", &[2, 3, 2, 1], halves(&[1.0; 12])));
+    folder.f16("a.npy", &[2, 3, 1, 2], &a);
+    folder.f16("b.npy", &[2, 3, 2, 1], &[1.0; 12]);
     let sums: Vec<f32> = (0..6).map(|i| (4 * i + 1) as f32).collect();
-    folder.save("d.npy", &Npy::new("<f4", &[2, 3, 1, 1], floats(&sums)));
+    folder.f32("d.npy", &[2, 3, 1, 1], &sums);
     let check = format!("{CHECK} a.npy b.npy d.npy --json -");
     let report = folder.json(&check);
     let product = &report["rule"]["product"];
@@ -128,7 +103,7 @@ fn batches() {
     // Two of them wrong, each in a matrix and so in a row and a column of its own.
     let mut wrong = sums;
     (wrong[1], wrong[5]) = (0.0, 0.0);
-    folder.save("d.npy", &Npy::new("<f4", &[2, 3, 1, 1], floats(&wrong)));
+    folder.f32("d.npy", &[2, 3, 1, 1], &wrong);
     let report = folder.differing(&check);
     let comparison = &report["outcome"]["comparison"];
     holds! {comparison, "first.0.index = [0, 1, 0, 0] | first.1.index = [1, 2, 0, 0]"}
@@ -142,14 +117,8 @@ fn batches() {
 fn ragged_sizes() {
     for (m, n, k) in [(1, 1, 1), (33, 1, 17), (1, 35, 5), (37, 65, 1)] {
         let folder = Folder::new();
-        folder.save(
-            "a.npy",
-            &Npy::new("<f2", &[m, k], halves(&vec![1.0; m * k])),
-        );
-        folder.save(
-            "b.npy",
-            &Npy::new("<f2", &[k, n], halves(&vec![2.0; k * n])),
-        );
+        folder.f16("a.npy", &[m, k], &vec![1.0; m * k]);
+        folder.f16("b.npy", &[k, n], &vec![2.0; k * n]);
         let d = floats(&vec![2.0 * k as f32; m * n]);
         folder.save("d.npy", &Npy::new("<f4", &[m, n], d));
         folder.passes(&format!("{CHECK} a.npy b.npy d.npy"));
@@ -162,7 +131,7 @@ fn operands_of_two_formats() {
     // 1.5 as E5M2; 3 as E4M3, which as E5M2 would be 4.
     folder.save("a.npy", &Npy::new("<f1", &[1, 1], vec![0x3e]));
     folder.save("b.npy", &Npy::new("|V1", &[1, 1], vec![0x44]));
-    folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[4.5])));
+    folder.f32("d.npy", &[1, 1], &[4.5]);
     let check = "check --arch hopper --dtype e5m2 --dtype-b e4m3 a.npy b.npy d.npy --json -";
     let report = folder.json(check);
     assert_eq!(report["inputs"]["a"]["format"], "e5m2");

@@ -1,6 +1,6 @@
 //! Where the report goes, how long it is, and that it never stains what reads it.
 
-use crate::support::{Folder, Members, Npy, claims, floats, halves};
+use crate::support::{Folder, Members, claims};
 
 const CHECK: &str = "check --arch ampere --dtype fp16 a.npy b.npy d.npy";
 
@@ -10,9 +10,9 @@ fn folder(wrong: usize) -> Folder {
     let a: Vec<f32> = (1..=20).map(|i| i as f32).collect();
     let mut d = a.clone();
     d[20 - wrong..].fill(0.0);
-    folder.save("a.npy", &Npy::new("<f2", &[20, 1], halves(&a)));
-    folder.save("b.npy", &Npy::new("<f2", &[1, 1], halves(&[1.0])));
-    folder.save("d.npy", &Npy::new("<f4", &[20, 1], floats(&d)));
+    folder.f16("a.npy", &[20, 1], &a);
+    folder.f16("b.npy", &[1, 1], &[1.0]);
+    folder.f32("d.npy", &[20, 1], &d);
     folder
 }
 

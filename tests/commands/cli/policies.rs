@@ -1,6 +1,6 @@
 //! `--nan any`, `--zero any`: what they accept, and what they do not.
 
-use crate::support::{Folder, Npy, Run, Says, halves, holds, le32};
+use crate::support::{Folder, Run, Says, holds};
 
 const NAN: f32 = f32::NAN;
 
@@ -8,9 +8,9 @@ const NAN: f32 = f32::NAN;
 fn check(a: &[f32], given: &[u32], rest: &str) -> Run {
     let folder = Folder::new();
     let shape = [a.len(), 1];
-    folder.save("a.npy", &Npy::new("<f2", &shape, halves(a)));
-    folder.save("b.npy", &Npy::new("<f2", &[1, 1], halves(&[1.0])));
-    folder.save("d.npy", &Npy::new("<f4", &shape, le32(given)));
+    folder.f16("a.npy", &shape, a);
+    folder.f16("b.npy", &[1, 1], &[1.0]);
+    folder.f32_codes("d.npy", &shape, given);
     folder.tcverify(&format!(
         "check --arch ampere --dtype fp16 a.npy b.npy d.npy {rest}"
     ))

@@ -31,8 +31,7 @@ fn what_it_writes_checks_as_identical() {
         assert_eq!(&file[10..10 + header.len()], header.as_bytes());
         // As NumPy has it, elements start at a multiple of 64.
         assert_eq!((file.len() - 6 * width) % 64, 0);
-        let check = format!("check --arch h100 --dtype fp16 {options} a.npy b.npy d.npy -q");
-        folder.passes(&check);
+        claims! {folder, "check --arch h100 --dtype fp16 {options} a.npy b.npy d.npy -q | 0"}
     }
 }
 
@@ -52,8 +51,8 @@ fn fp64_too() {
 #[test]
 fn a_batch_keeps_its_axes() {
     let folder = Folder::new();
-    folder.save("a.npy", &Npy::new("<f2", &[2, 1, 1, 3], halves(&[1.0; 6])));
-    folder.save("b.npy", &Npy::new("<f2", &[2, 1, 3, 1], halves(&[2.0; 6])));
+    folder.f16("a.npy", &[2, 1, 1, 3], &[1.0; 6]);
+    folder.f16("b.npy", &[2, 1, 3, 1], &[2.0; 6]);
     folder.passes(&format!("{REPLAY} -o d.npy"));
     let file = folder.read("d.npy");
     assert!(String::from_utf8_lossy(&file).contains("'shape': (2, 1, 1, 1), "));
@@ -102,8 +101,7 @@ fn it_never_replaces_an_input() {
     }
     let c = Npy::new("<f2", &[3, 2], halves(&[1.0; 6]));
     folder.save("c.npy", &c);
-    let run = folder.tcverify(&format!("{REPLAY} --c c.npy -o c.npy"));
-    run.refuses(&["c.npy", "would overwrite"]);
+    claims! {folder, "{REPLAY} --c c.npy -o c.npy | refused | c.npy | would overwrite"}
     assert_eq!(folder.read("c.npy"), c.bytes());
 }
 
@@ -169,8 +167,7 @@ fn a_link_is_followed() {
     assert!(folder.path("link.npy").is_symlink());
     assert!(folder.read("d.npy").starts_with(b"\x93NUMPY"));
     std::os::unix::fs::symlink("a.npy", folder.path("input.npy")).unwrap();
-    let run = folder.tcverify(&format!("{REPLAY} -o input.npy"));
-    run.refuses(&["input.npy", "would overwrite"]);
+    claims! {folder, "{REPLAY} -o input.npy | refused | input.npy | would overwrite"}
 }
 
 #[cfg(unix)]
@@ -183,7 +180,6 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
     if std::fs::OpenOptions::new().write(true).open(&path).is_ok() {
         return; // Nothing is forbidden to whoever runs this.
     }
-    let run = folder.tcverify(&format!("{REPLAY} -o d.npy"));
-    run.refuses(&["d.npy: cannot be written", "ermission denied"]);
+    claims! {folder, "{REPLAY} -o d.npy | refused | d.npy: cannot be written | ermission denied"}
     untouched(&folder);
 }

@@ -18,7 +18,7 @@ fn example() -> (Folder, [Vec<u8>; 4]) {
     folder.save("b.npy", &Npy::new("<f2", &[3, 2], b.clone()));
     folder.save("c.npy", &Npy::new("<f4", &[2, 2], c.clone()));
     folder.save("d.npy", &Npy::new("<f4", &[2, 2], given.clone()));
-    folder.save("good.npy", &Npy::new("<f4", &[2, 2], floats(&d)));
+    folder.f32("good.npy", &[2, 2], &d);
     (folder, [a, b, c, given])
 }
 
@@ -181,8 +181,8 @@ fn two_runs_and_any_number_of_threads_give_the_same_bytes() {
     let folder = Folder::new();
     // Larger than a tile in every direction, with many mismatches.
     let numbers: Vec<f32> = (0..70 * 70).map(|i| (i % 37) as f32 - 18.0).collect();
-    folder.save("a.npy", &Npy::new("<f2", &[70, 70], halves(&numbers)));
-    folder.save("d.npy", &Npy::new("<f4", &[70, 70], floats(&numbers)));
+    folder.f16("a.npy", &[70, 70], &numbers);
+    folder.f32("d.npy", &[70, 70], &numbers);
     let run = |threads: u32, form: &str| {
         let run = folder.differs(&format!(
             "check --arch h100 --dtype fp16 a.npy a.npy d.npy --threads {threads} {form}"

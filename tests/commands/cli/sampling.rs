@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, Says, claims, holds, sha256, words};
+use crate::support::{Folder, Members, Says, claims, holds, sha256, table, words};
 
 const MODEL: &str = "--arch h100 --dtype bf16 generate:1:normal:40x64 generate:1:normal:64x30";
 const TWO: &str = "--arch h100 --dtype bf16 generate:1:normal:2x40x64 generate:1:normal:2x64x30";
@@ -61,11 +61,7 @@ fn a_sample_finds_a_tampered_element_as_often_as_it_says() {
     }
     assert!((15..=45).contains(&found), "{found} of 60");
     let report = check(&folder, "--sample 1200 --seed 1", 1);
-    assert_eq!(
-        report["outcome"]["comparison"]["first"][0]["index"],
-        serde_json::json!([20, 17])
-    );
-    assert_eq!(report["outcome"]["comparison"]["rows_touched"], 1);
+    holds! {report, "outcome.comparison.first.0.index = [20, 17] | outcome.comparison.rows_touched = 1"}
 }
 
 #[test]
@@ -87,18 +83,10 @@ fn rows_columns_and_rectangles() {
         holds! {report, "outcome.comparison.elements = {elements}", "{options}"}
         let sample = &report["reproduced"]["sample"];
         assert_eq!(sample["seed"], Value::Null);
-        assert_eq!(
-            sample["caught_99_percent"],
-            Value::Null,
-            "whoever chose the part knew what lies in it"
-        );
+        holds! {sample, "caught_99_percent = null", "whoever chose the part knew what lies in it"}
     }
     let report = check(&folder, "--rows 10..30 --sample 50 --seed 3", 0);
-    assert_eq!(
-        report["reproduced"]["sample"]["rows"],
-        serde_json::json!([10, 30])
-    );
-    assert_eq!(report["reproduced"]["sample"]["population"], 600);
+    holds! {report, "reproduced.sample.rows = [10, 30] | reproduced.sample.population = 600"}
 }
 
 /// The digest of a part is that of the codes of D there, whoever computes it.
@@ -128,11 +116,7 @@ fn batches_count() {
     };
     let report = check("--rows 20", 1);
     let comparison = &report["outcome"]["comparison"];
-    assert_eq!(comparison["elements"], 60);
-    assert_eq!(
-        comparison["first"][0]["index"],
-        serde_json::json!([1, 20, 17])
-    );
+    holds! {comparison, "elements = 60 | first.0.index = [1, 20, 17]"}
     check("--rows 19", 0);
     holds! {check("--sample 2400 --seed 1", 1), "outcome.comparison.mismatches = 1"}
 }
@@ -222,47 +206,26 @@ fn a_beacon_and_a_commitment_draw() {
     }
     // Only the D that was fixed is drawn from.
     tamper(&folder, start, 7);
-    let run = folder.differs(&format!(
-        "check {MODEL} d.npy --sample 40 --seed-from c.json --beacon 1"
-    ));
-    run.mentions(&["differs from the commitment c.json: the root of D is"]);
+    claims! {folder, "check {MODEL} d.npy --sample 40 --seed-from c.json --beacon 1 | 1
+    | &differs from the commitment c.json: the root of D is"}
     commit();
     let other =
         "check --arch a100 --dtype bf16 generate:1:normal:40x64 generate:1:normal:64x30 d.npy";
-    folder
-        .differs(&format!(
-            "{other} --sample 40 --seed-from c.json --beacon 1"
-        ))
-        .mentions(&["the model's SHA-256 is"]);
+    claims! {folder, "{other} --sample 40 --seed-from c.json --beacon 1 | 1 | &the model's SHA-256 is"}
 }
 
 #[test]
 fn seeds_that_contradict_each_other() {
     let (folder, _) = folder(MODEL);
-    for (options, words) in [
-        (
-            "--sample 3 --seed 1 --seed-from c.json --beacon 1",
-            ["--seed", "--seed-from"],
-        ),
+    for (options, words) in table! {
+        ("--sample 3 --seed 1 --seed-from c.json --beacon 1", ["--seed", "--seed-from"]),
         ("--sample 3 --seed-from c.json", ["--seed-from", "--beacon"]),
-        (
-            "--sample 3 --seed 1 --beacon 1",
-            ["--beacon", "--seed-from"],
-        ),
+        ("--sample 3 --seed 1 --beacon 1", ["--beacon", "--seed-from"]),
         ("--seed-from c.json --beacon 1", ["--seed-from", "--sample"]),
-        (
-            "--sample 3 --seed-from c.json --beacon 1 --against c.json",
-            ["--against", "--seed-from"],
-        ),
-        (
-            "--sample 3 --seed-from c.json --beacon \u{e9}",
-            ["--beacon", "ASCII"],
-        ),
-        (
-            "--sample 3 --seed-from missing.json --beacon 1",
-            ["missing.json", "cannot be opened"],
-        ),
-    ] {
+        ("--sample 3 --seed-from c.json --beacon 1 --against c.json", ["--against", "--seed-from"]),
+        ("--sample 3 --seed-from c.json --beacon \u{e9}", ["--beacon", "ASCII"]),
+        ("--sample 3 --seed-from missing.json --beacon 1", ["missing.json", "cannot be opened"]),
+    } {
         folder
             .tcverify(&format!("check {MODEL} d.npy {options}"))
             .refuses(&words);
@@ -307,9 +270,8 @@ fn a_bad_lane_is_no_bad_row() {
             tamper(&folder, start, row * 32 + column);
         }
     }
-    let run = folder.differs(&format!("check {product} d.npy --json report.json"));
-    let words = "1 of 32 lanes of the instruction (16x8 tiles), lane 7: 64";
-    assert!(run.stdout.contains(words), "{}", run.stdout);
+    claims! {folder, "check {product} d.npy --json report.json | 1
+    | 1 of 32 lanes of the instruction (16x8 tiles), lane 7: 64"}
     let report: Value = folder.document("report.json");
     let units = &report["outcome"]["comparison"]["units"];
     holds! {units, "counts.7 = 64 | counts.6 = 0"}
@@ -319,18 +281,11 @@ fn a_bad_lane_is_no_bad_row() {
 #[test]
 fn a_bad_lane_of_wmma() {
     let operands = "generate:1:normal:64x32 generate:1:normal:32x32";
-    for (unit, lower, words) in [
-        (
-            "--arch gfx1201 --instruction wmma-wave32",
-            true,
-            "1 of 32 lanes of the instruction (16x16 tiles), lane 21: 64",
-        ),
-        (
-            "--arch gfx1100",
-            false,
-            "1 of 16 lane columns of the instruction (16x16 tiles), lane column 5: 128",
-        ),
-    ] {
+    for (unit, lower, words) in table! {
+        ("--arch gfx1201 --instruction wmma-wave32", true,
+            "1 of 32 lanes of the instruction (16x16 tiles), lane 21: 64"),
+        ("--arch gfx1100", false, "1 of 16 lane columns of the instruction (16x16 tiles), lane column 5: 128"),
+    } {
         let product = format!("{unit} --dtype fp16 {operands}");
         let (folder, start) = folder(&product);
         for row in (0..64).filter(|row| !lower || row % 16 > 7) {

@@ -1,6 +1,6 @@
 //! Scales, integers and C of another format, on the command line.
 
-use crate::support::{Folder, Npy, Says, claims, floats, words};
+use crate::support::{Folder, Npy, claims, table};
 
 fn bytes(shape: &[usize], codes: &[u8]) -> Npy {
     Npy::new("|u1", shape, codes.to_vec())
@@ -20,21 +20,13 @@ const SCALES: &str = "--scale-a sa.npy --scale-b sb.npy a.npy b.npy";
 
 #[test]
 fn scales_multiply() {
-    for (scales, options, d) in [
-        (
-            [129, 126],
-            "--dtype e2m1 --scale-dtype ue8m0 --scale-block 32",
-            6.0,
-        ),
+    for (scales, options, d) in table! {
+        ([129, 126], "--dtype e2m1 --scale-dtype ue8m0 --scale-block 32", 6.0),
         ([0x3c, 0x40], "--dtype e2m1 --scale-dtype ue4m3", 9.0),
-        (
-            [129, 126],
-            "--dtype e3m2 --dtype-b e2m1",
-            0.1875 * 2.0 * 2.0,
-        ),
-    ] {
+        ([129, 126], "--dtype e3m2 --dtype-b e2m1", 0.1875 * 2.0 * 2.0),
+    } {
         let folder = folder(scales);
-        folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[d])));
+        folder.f32("d.npy", &[1, 1], &[d]);
         for arch in ["b200", "rtx5090"] {
             let report = folder.json(&format!(
                 "check --arch {arch} {options} {SCALES} d.npy --json -"
@@ -51,7 +43,7 @@ fn scales_multiply() {
 #[test]
 fn the_text_names_the_scales() {
     let folder = folder([0x3c, 0x40]);
-    folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[9.0])));
+    folder.f32("d.npy", &[1, 1], &[9.0]);
     claims! {folder, "check --arch b200 --dtype e2m1 --scale-dtype ue4m3 {SCALES} d.npy | 0
     | e2m1*e2m1, scales ue4m3 per 16 -> fp32"}
 }
@@ -59,34 +51,20 @@ fn the_text_names_the_scales() {
 #[test]
 fn what_scales_need_is_said() {
     let folder = folder([127, 127]);
-    let refuses = |arguments: &str, words: &[&str]| {
-        folder
-            .tcverify(&format!("replay --arch b200 {arguments} -o d.npy"))
-            .refuses(words);
-    };
-    refuses(
-        &format!("--dtype e2m1 {SCALES}"),
-        &words! {"several ways | ue8m0 per 32 | ue4m3 per 16 | --scale-dtype"},
-    );
-    claims! {folder, r"replay --arch b200 --dtype fp16 {SCALES} -o d.npy | 2 | fp16*fp16 with scales
-    | tcgen05-mxf4\_ | scales ue8m0 per 32"}
-    refuses(
-        "--dtype e2m1 --scale-dtype ue4m3 a.npy b.npy",
-        &["--scale-dtype", "--scale-a"],
-    );
+    claims! {folder, r"
+        each replay --arch b200 ~ -o d.npy
+        --dtype e2m1 {SCALES} | refused | several ways | ue8m0 per 32 | ue4m3 per 16 | --scale-dtype
+        --dtype fp16 {SCALES} | 2 | fp16*fp16 with scales | tcgen05-mxf4\_ | scales ue8m0 per 32
+        --dtype e2m1 --scale-dtype ue4m3 a.npy b.npy | refused | --scale-dtype | --scale-a
+    "}
     folder.save("sa.npy", &bytes(&[1, 2], &[127, 127]));
-    refuses(
-        &format!("--dtype e4m3 {SCALES}"),
-        &["the scales of A are 1x2", "32 k", "1x1", "sa.npy"],
-    );
+    claims! {folder, "replay --arch b200 --dtype e4m3 {SCALES} -o d.npy | refused | the scales of A are 1x2 | 32 k
+    | 1x1 | sa.npy"}
 }
 
 #[test]
 fn one_scale_file_alone_is_a_mistake_of_usage() {
-    let run = folder([127, 127])
-        .tcverify("replay --arch b200 --dtype e4m3 --scale-a sa.npy a.npy b.npy -o d.npy");
-    let run = run.expect(2);
-    run.stderr.says("--scale-b");
+    claims! {folder([127, 127]), "replay --arch b200 --dtype e4m3 --scale-a sa.npy a.npy b.npy -o d.npy | 2 | --scale-b"}
 }
 
 #[test]
@@ -97,7 +75,7 @@ fn transposed_operands_have_transposed_scales() {
     folder.save("sa.npy", &bytes(&[2, 1], &[127, 128]));
     folder.save("sb.npy", &bytes(&[3, 1], &[127, 128, 129]));
     let d = [32.0, 64.0, 128.0, 64.0, 128.0, 256.0];
-    folder.save("d.npy", &Npy::new("<f4", &[2, 3], floats(&d)));
+    folder.f32("d.npy", &[2, 3], &d);
     let check = "check --arch rtx5090 --dtype e4m3 --transpose-b";
     folder.passes(&format!("{check} {SCALES} d.npy"));
 }
@@ -105,65 +83,45 @@ fn transposed_operands_have_transposed_scales() {
 #[test]
 fn integers_of_any_width_are_numbers() {
     let folder = Folder::new();
-    let long = |numbers: &[i64]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-    let word = |numbers: &[i32]| {
-        numbers
-            .iter()
-            .flat_map(|n| n.to_le_bytes())
-            .collect::<Vec<_>>()
+    let save = |name: &str, descr: &str, shape: [usize; 2], bytes: &[u8]| {
+        folder.save(name, &Npy::new(descr, &shape, bytes.to_vec()));
     };
-    folder.save("a.npy", &Npy::new("<i8", &[1, 2], long(&[-128, 3])));
-    folder.save("b.npy", &Npy::new("|i1", &[2, 1], vec![0x80, 0xff]));
-    folder.save("c.npy", &Npy::new("<i4", &[1, 1], word(&[i32::MAX])));
-    folder.save(
-        "d.npy",
-        &Npy::new("<i4", &[1, 1], word(&[i32::MIN + 16380])),
-    );
-    let check = |options: &str, code| {
-        let run = folder.tcverify(&format!(
-            "check --arch a100 --dtype int8 {options} --c c.npy a.npy b.npy d.npy"
-        ));
-        run.expect(code).stdout
-    };
-    check("", 0);
-    let text = check("--instruction mma-satfinite", 1);
-    text.says("2147483647");
-
-    folder.save("a.npy", &Npy::new("<i8", &[1, 2], long(&[-129, 3])));
-    claims! {folder, "replay --arch a100 --dtype int8 a.npy b.npy -o e.npy | refused | a.npy | [0, 0] | -129
-    | -128 to 127"}
+    let long = |numbers: [i64; 2]| numbers.map(i64::to_le_bytes).concat();
+    save("a.npy", "<i8", [1, 2], &long([-128, 3]));
+    save("b.npy", "|i1", [2, 1], &[0x80, 0xff]);
+    save("c.npy", "<i4", [1, 1], &i32::MAX.to_le_bytes());
+    save("d.npy", "<i4", [1, 1], &(i32::MIN + 16380).to_le_bytes());
+    save("e.npy", "<i8", [1, 2], &long([-129, 3]));
+    claims! {folder, "
+        check --arch a100 --dtype int8 --c c.npy a.npy b.npy d.npy | 0
+        check --arch a100 --dtype int8 --instruction mma-satfinite --c c.npy a.npy b.npy d.npy | 1 | 2147483647
+        replay --arch a100 --dtype int8 e.npy b.npy -o f.npy | refused | e.npy | [0, 0] | -129 | -128 to 127
+    "}
 }
 
 #[test]
 fn integers_written_are_read_back() {
     let folder = Folder::new();
-    folder.save("a.npy", &Npy::new("|u1", &[1, 1], vec![200]));
-    folder.save("b.npy", &Npy::new("|u1", &[1, 1], vec![200]));
-    let options = "--arch h100 --dtype uint8 a.npy b.npy";
-    folder.passes(&format!("replay {options} -o d.npy"));
-    folder.passes(&format!("check {options} d.npy"));
+    folder.save("a.npy", &bytes(&[1, 1], &[200]));
+    claims! {folder, "
+        replay --arch h100 --dtype uint8 a.npy a.npy -o d.npy | 0
+        check --arch h100 --dtype uint8 a.npy a.npy d.npy | 0
+    "}
 }
 
 #[test]
 fn c_and_d_of_two_formats() {
     let folder = Folder::new();
-    let half = |codes: &[u16]| {
-        codes
-            .iter()
-            .flat_map(|c| c.to_le_bytes())
-            .collect::<Vec<_>>()
-    };
-    folder.save("a.npy", &Npy::new("<f2", &[1, 1], half(&[0x3c01])));
-    folder.save("b.npy", &Npy::new("<f2", &[1, 1], half(&[0x3c01])));
-    folder.save("c.npy", &Npy::new("<f4", &[1, 1], floats(&[1.0])));
-    folder.save("d.npy", &Npy::new("<f2", &[1, 1], half(&[0x4001])));
-    let check = "check --arch gpgpu-sim --dtype fp16 --acc f16";
-    claims! {folder, "{check} --c-dtype f32 --c c.npy a.npy b.npy d.npy | 0"}
-
-    folder.save("a.npy", &Npy::new("<f2", &[1, 17], half(&[0x3c00; 17])));
-    folder.save("b.npy", &Npy::new("<f2", &[17, 1], half(&[0x3c00; 17])));
-    claims! {folder, "{check} --c-dtype f32 a.npy b.npy d.npy | refused | K=17 needs chaining | takes 16 k
-    | cannot feed its C"}
+    folder.f16_codes("a.npy", &[1, 1], &[0x3c01]);
+    folder.f16_codes("d.npy", &[1, 1], &[0x4001]);
+    folder.f32("c.npy", &[1, 1], &[1.0]);
+    folder.f16("row.npy", &[1, 17], &[1.0; 17]);
+    folder.f16("column.npy", &[17, 1], &[1.0; 17]);
+    let check = "check --arch gpgpu-sim --dtype fp16 --acc f16 --c-dtype f32";
+    claims! {folder, "
+        {check} --c c.npy a.npy a.npy d.npy | 0
+        {check} row.npy column.npy d.npy | refused | K=17 needs chaining | takes 16 k | cannot feed its C
+    "}
 }
 
 /// No published result of a V100 has C and D of two formats: an FP16 C starts sums of FP32 as the number it is, and an
@@ -171,72 +129,49 @@ fn c_and_d_of_two_formats() {
 #[test]
 fn volta_with_c_and_d_of_two_formats() {
     let folder = Folder::new();
-    let half = |code: u16| code.to_le_bytes().to_vec();
-    for (name, code) in [
-        ("a", 0x3c01),
-        ("b", 0x3c01),
-        ("c16", 0x3c00),
-        ("d16", 0x4001),
-    ] {
-        folder.save(
-            &format!("{name}.npy"),
-            &Npy::new("<f2", &[1, 1], half(code)),
-        );
+    for (name, code) in [("a.npy", 0x3c01), ("c16.npy", 0x3c00), ("d16.npy", 0x4001)] {
+        folder.f16_codes(name, &[1, 1], &[code]);
     }
     // 2 + 2^-9 + 2^-20, which the simulator cuts to FP16 before it adds C.
-    let single = |code: u32| floats(&[f32::from_bits(code)]);
     for (name, code) in [
-        ("c32", 0x3f80_0000),
-        ("odd", 0x3f80_0008),
-        ("d32", 0x4000_2004),
+        ("c32.npy", 0x3f80_0000),
+        ("odd.npy", 0x3f80_0008),
+        ("d32.npy", 0x4000_2004),
     ] {
-        folder.save(
-            &format!("{name}.npy"),
-            &Npy::new("<f4", &[1, 1], single(code)),
-        );
+        folder.f32_codes(name, &[1, 1], &[code]);
     }
-    let check = |rest: &str| folder.tcverify(&format!("check --dtype fp16 {rest}"));
-    for c in ["c16", "c32"] {
-        check(&format!(
-            "--arch volta --acc f32 --c {c}.npy a.npy b.npy d32.npy"
-        ))
-        .expect(0);
-        check(&format!(
-            "--arch volta --acc f16 --c {c}.npy a.npy b.npy d16.npy"
-        ))
-        .expect(0);
-    }
-    check("--arch gpgpu-sim --acc f32 --c-dtype f16 --c c16.npy a.npy b.npy d32.npy").expect(1);
-    check("--arch volta --acc f16 --c odd.npy a.npy b.npy d16.npy")
-        .refuses(&["c", "fp16 cannot represent"]);
-    let mixed = check("--arch volta --acc f16 --c-dtype f32 --c odd.npy a.npy b.npy d16.npy");
-    let mixed = mixed.expect(2).stderr;
-    mixed.says("fp16 accumulation and C of fp32");
+    claims! {folder, "
+        each check --dtype fp16 --arch ~
+        volta --acc f32 --c c16.npy a.npy a.npy d32.npy | 0
+        volta --acc f16 --c c16.npy a.npy a.npy d16.npy | 0
+        volta --acc f32 --c c32.npy a.npy a.npy d32.npy | 0
+        volta --acc f16 --c c32.npy a.npy a.npy d16.npy | 0
+        gpgpu-sim --acc f32 --c-dtype f16 --c c16.npy a.npy a.npy d32.npy | 1
+        volta --acc f16 --c odd.npy a.npy a.npy d16.npy | refused | c | fp16 cannot represent
+        volta --acc f16 --c-dtype f32 --c odd.npy a.npy a.npy d16.npy | 2 | fp16 accumulation and C of fp32
+    "}
 }
 
 /// Checkpoints store scales without a sign as E4M3: the same numbers are read, and a negative one is none of them.
 #[test]
 fn scales_without_a_sign_may_be_stored_as_e4m3() {
     let folder = Folder::new();
-    let generate = |what: &str| {
-        folder.passes(&format!("generate generate:{what} --quiet"));
-    };
-    generate("1:normal:16x64 --dtype e2m1 --role a -o a.npy");
-    generate("2:normal:64x8 --dtype e2m1 --role b -o b.npy");
-    generate("3:normal:16x4 --dtype ue4m3 --role scale-a -o sa.npy");
-    generate("4:normal:4x8 --dtype ue4m3 --role scale-b -o sb.npy");
-    let format = "--arch b200 --dtype e2m1 --scale-dtype ue4m3 --scale-b sb.npy";
-    let replay = format!("replay {format} --scale-a sa.npy a.npy b.npy -q -o d.npy");
-    folder.passes(&replay);
-    let mut scales = folder.read("sa.npy");
-    let start = scales.len() - 16 * 4;
-    let check = format!("check {format} --scale-a sa.bin#16x4:e4m3 a.npy b.npy d.npy");
-    folder.write("sa.bin", &scales[start..]);
-    claims! {folder, "{check} | 0 | ^IDENTICAL"}
-    scales[start + 5] = 0xb8;
-    folder.write("sa.bin", &scales[start..]);
-    claims! {folder, "{check} | 2 | [1, 1] is -1 | ue4m3 cannot represent"}
-    scales[start + 5] = 0x7e;
-    folder.write("sa.bin", &scales[start..]);
-    folder.differs(&check);
+    folder.generate("
+        a e2m1 1:normal:16x64 | b e2m1 2:normal:64x8 | scale-a ue4m3 3:normal:16x4 | scale-b ue4m3 4:normal:4x8
+    ");
+    let format = "--arch b200 --dtype e2m1 --scale-dtype ue4m3 --scale-b sb.npy a.npy b.npy";
+    folder.replay(&format!("{format} --scale-a sa.npy"), "d.npy");
+    let scales = folder.payload("sa.npy");
+    for (name, code) in [
+        ("sa.bin", scales[5]),
+        ("negative.bin", 0xb8),
+        ("other.bin", 0x7e),
+    ] {
+        folder.write(name, [&scales[..5], &[code], &scales[6..]].concat());
+    }
+    claims! {folder, "
+        check {format} d.npy --scale-a sa.bin#16x4:e4m3 | 0 | ^IDENTICAL
+        check {format} d.npy --scale-a negative.bin#16x4:e4m3 | 2 | [1, 1] is -1 | ue4m3 cannot represent
+        check {format} d.npy --scale-a other.bin#16x4:e4m3 | 1
+    "}
 }

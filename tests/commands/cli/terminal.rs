@@ -1,17 +1,17 @@
 //! What a person sees in a terminal: its columns, one line, colours.
 
-use crate::support::{Folder, Npy, Says, claims, floats, halves, holds};
+use crate::support::{Folder, Says, claims, holds};
 
 /// 64 x 48 ones in a column times a row; one element of D is another number.
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.save("a.npy", &Npy::new("<f2", &[64, 1], halves(&[1.0; 64])));
-    folder.save("b.npy", &Npy::new("<f2", &[1, 48], halves(&[1.0; 48])));
+    folder.f16("a.npy", &[64, 1], &[1.0; 64]);
+    folder.f16("b.npy", &[1, 48], &[1.0; 48]);
     let mut d = [1.0; 64 * 48];
-    folder.save("good.npy", &Npy::new("<f4", &[64, 48], floats(&d)));
+    folder.f32("good.npy", &[64, 48], &d);
     d[100] = 1.5;
     d[200] = -1e30;
-    folder.save("d.npy", &Npy::new("<f4", &[64, 48], floats(&d)));
+    folder.f32("d.npy", &[64, 48], &d);
     folder
 }
 

@@ -10,7 +10,7 @@ const A: [u32; 3] = [0x3f80_0000, 0x3f80_1000, 0x3f80_0001];
 fn folder(a: &Npy) -> Folder {
     let folder = Folder::new();
     folder.save("a.npy", a);
-    folder.save("b.npy", &Npy::new("<f4", &[1, 1], floats(&[1.0])));
+    folder.f32("b.npy", &[1, 1], &[1.0]);
     folder
 }
 

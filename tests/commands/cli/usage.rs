@@ -1,25 +1,23 @@
 //! Words that are no command line, and those that ask for help.
 
-use crate::support::{Folder, Npy, Says, halves, rows, words};
+use crate::support::{Folder, Says, claims, words};
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    let one = Npy::new("<f2", &[1, 1], halves(&[1.0]));
     for name in ["a.npy", "b.npy", "d.npy"] {
-        folder.save(name, &one);
+        folder.f16(name, &[1, 1], &[1.0]);
     }
     folder
 }
 
 #[test]
 fn mistakes_of_usage_exit_with_2() {
-    let refused = |arguments: &str, word: &str| {
-        let run = folder().fails(arguments);
-        assert_eq!(run.stdout, "", "{arguments}");
-        run.mentions(&[word]);
-    };
-    refused("", "Usage");
-    for [arguments, word] in rows! {"
+    let folder = folder();
+    let bare = folder.fails("");
+    assert_eq!(bare.stdout, "");
+    bare.mentions(&["Usage"]);
+    claims! {folder, "
+        each ~ | usage
         verify | 'check' judges a D
         nonsense | unrecognized subcommand
         check | <A.npy>
@@ -47,9 +45,6 @@ fn mistakes_of_usage_exit_with_2() {
         completions | <SHELL>
         completions csh | bash
     "}
-    {
-        refused(arguments, word);
-    }
 }
 
 #[test]
@@ -140,17 +135,13 @@ fn short_help_fits_a_screen() {
 #[test]
 fn rare_groups_stand_last() {
     let help = folder().stdout("check --help");
-    let places = [
-        "Options:",
-        "Operands:",
-        "Model:",
-        "Comparison:",
-        "Report:",
-        "Schedule:",
-    ]
-    .into_iter()
-    .chain(["Operation:", "Memory:", "Attestation:", "Global options:"])
-    .map(|title| help.find(&format!("\n{title}\n")).expect(title));
+    let titles = words! {"
+        Options: | Operands: | Model: | Comparison: | Report: | Schedule: | Operation: | Memory: | Attestation:
+        | Global options:
+    "};
+    let places = titles
+        .iter()
+        .map(|title| help.find(&format!("\n{title}\n")).expect(title));
     assert!(places.is_sorted(), "{help}");
 }
 
@@ -247,40 +238,23 @@ fn an_option_may_stand_anywhere() {
 #[test]
 fn rare_settings() {
     let folder = Folder::new();
-    let operands = "generate:1:normal:4x96 generate:2:normal:96x4";
-    let replay = |words: &str| {
-        let words = format!(
-            "replay --arch a100 --dtype fp16 --schedule cutlass-sm80 {words} {operands} -o d.npy"
-        );
-        let run = folder.tcverify(&words);
-        let _ = std::fs::remove_file(folder.path("d.npy"));
-        run
-    };
-    replay("--set residue=last --set instruction_k=8").expect(0);
-    for [words, said] in rows! {"
-        --set residu=last | did you mean residue?
-        --set colour=red | there are residue
-        --set residue=middle | --set residue: unknown variant `middle`
-        --set workers=many | --set workers: invalid type
-        --set residue=last --set residue=first | given twice
-        --set residue | --set residue
+    claims! {folder, "
+        each replay --arch a100 --dtype fp16 --schedule cutlass-sm80 ~ generate:1:normal:4x96 generate:2:normal:96x4 -o d.npy
+        --set residue=last --set instruction_k=8 | 0
+        --set residu=last | refused | did you mean residue?
+        --set colour=red | refused | there are residue
+        --set residue=middle | refused | --set residue: unknown variant `middle`
+        --set workers=many | refused | --set workers: invalid type
+        --set residue=last --set residue=first | refused | given twice
+        --set residue | refused | --set residue
+        --residue last | 2 | as --set residue=VALUE
+        --in0-block-w=2 | 2 | as --set in0_block_w=VALUE
     "}
-    {
-        replay(words).refuses(&[said]);
-    }
-    for (option, field) in [
-        ("--residue last", "residue"),
-        ("--in0-block-w=2", "in0_block_w"),
-    ] {
-        let error = replay(option).expect(2).stderr;
-        error.says(&format!("as --set {field}=VALUE"));
-    }
     // Every one is a field, in help and without an option of its own.
     let help = folder.stdout("check --help");
     for name in tcverify::check::SET {
-        assert!(help.contains(&format!("- {name}")), "{name}");
-        let option = format!("--{} ", name.replace('_', "-"));
-        assert!(!help.contains(&option), "{option}");
+        help.says(&format!("- {name}"));
+        help.lacks(&format!("--{} ", name.replace('_', "-")));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Identical, different, and what the text says of either.
 
-use crate::support::{Folder, Members, Npy, Run, Says, fixture, floats, halves};
+use crate::support::{Folder, Members, Npy, Run, Says, claims, fixture, floats};
 
 fn check_fixture(name: &str, arch: &str, rest: &str) -> Run {
     let at = fixture(name);
@@ -56,11 +56,8 @@ fn names_of_formats_are_understood_in_any_case() {
 /// D = A here, for B is 1.
 fn one_of_four_differs() -> Folder {
     let folder = Folder::new();
-    folder.save(
-        "a.npy",
-        &Npy::new("<f2", &[4, 1], halves(&[1.0, 2.0, 3.0, 4.0])),
-    );
-    folder.save("b.npy", &Npy::new("<f2", &[1, 1], halves(&[1.0])));
+    folder.f16("a.npy", &[4, 1], &[1.0, 2.0, 3.0, 4.0]);
+    folder.f16("b.npy", &[1, 1], &[1.0]);
     let given = floats(&[1.0, 2.0, -3.0, 4.0]);
     folder.save("d.npy", &Npy::new("<f4", &[4, 1], given));
     folder
@@ -107,12 +104,8 @@ fn the_text_has_the_digest_of_d() {
     folder.passes("replay --arch ampere --dtype fp16 a.npy b.npy -o own.npy");
     let (own, given) = (digest("own.npy"), digest("d.npy"));
     assert_ne!(own, given);
-    let same = folder.passes(&format!("{check} own.npy"));
-    let line = format!("  sha256    {own}  reproduced D (= D given)\n");
-    assert!(same.stdout.contains(&line), "{}", same.stdout);
-    let other = folder.differs(&format!("{check} d.npy"));
-    let line = format!("  sha256    {own}  reproduced D\n            {given}  D given\n");
-    assert!(other.stdout.contains(&line), "{}", other.stdout);
+    claims! {folder, r"{check} own.npy | 0 | \_ sha256    {own}  reproduced D (= D given)\n"}
+    claims! {folder, r"{check} d.npy | 1 | \_ sha256    {own}  reproduced D\n            {given}  D given\n"}
 }
 
 /// What was refuted is counted, and listed on request.

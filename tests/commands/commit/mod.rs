@@ -7,7 +7,7 @@ mod tree;
 
 use std::sync::LazyLock;
 
-use crate::support::{Folder, Npy, Run, Says, floats, halves};
+use crate::support::{Folder, Npy, claims, floats};
 use serde_json::Value;
 
 /// Computed by `scripts/commitment_vectors.py`.
@@ -22,18 +22,13 @@ const MODEL: &str = "--arch ampere --dtype fp16";
 fn committed() -> Folder {
     let folder = Folder::new();
     let a: Vec<f32> = (0..30).map(|i| i as f32).collect();
-    folder.save("a.npy", &Npy::new("<f2", &[10, 3], halves(&a)));
-    folder.save(
-        "b.npy",
-        &Npy::new("<f2", &[3, 2], halves(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])),
-    );
-    folder.passes(&format!("replay {MODEL} a.npy b.npy -o d.npy"));
-    commit(&folder, "a.npy b.npy d.npy --block-rows 3 -o c.json").expect(0);
+    folder.f16("a.npy", &[10, 3], &a);
+    folder.f16("b.npy", &[3, 2], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    claims! {folder, "
+        replay {MODEL} a.npy b.npy -o d.npy | 0
+        commit {MODEL} a.npy b.npy d.npy --block-rows 3 -o c.json | 0
+    "}
     folder
-}
-
-fn commit(folder: &Folder, arguments: &str) -> Run {
-    folder.tcverify(&format!("commit {MODEL} {arguments}"))
 }
 
 /// D of [`committed`] with another last element.
@@ -42,17 +37,6 @@ fn tampered(folder: &Folder) -> Vec<u8> {
     let last = d.len() - 1;
     d[last] ^= 1;
     d
-}
-
-/// Fails unless the exit code is 1, nothing is on standard output, and these words are on standard
-/// error.
-#[track_caller]
-fn different(run: Run, words: &[&str]) {
-    let run = run.expect(1);
-    assert_eq!(run.stdout, "", "{run:?}");
-    run.stderr.begins("different: ");
-    assert_eq!(run.stderr.matches('\n').count(), 1, "{run:?}");
-    run.mentions(words);
 }
 
 /// Rewrites a JSON file.

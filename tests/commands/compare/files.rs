@@ -1,99 +1,79 @@
 //! Formats, shapes, options and forms.
 
-use super::{compare, made, says};
-use crate::support::{Folder, Npy, Says, floats, holds, listed, rows, words};
-use serde_json::Value;
+use super::{compared, made};
+use crate::support::{Folder, Npy, Says, claims, table, words};
 
 fn folder() -> Folder {
-    made(&[
-        "generate generate:1:normal:32x64 --dtype bf16 --role a -o a.npy",
-        "generate generate:2:normal:64x48 --dtype bf16 --role b -o b.npy",
-        "replay --arch h100 --dtype bf16 a.npy b.npy -o fp32.npy",
-        "replay --arch h100 --dtype bf16 --d-dtype bf16 a.npy b.npy -o bf16.npy",
-        "replay --arch a100 --dtype bf16 a.npy b.npy -o other.npy",
-    ])
+    made(
+        "
+        generate generate:1:normal:32x64 --dtype bf16 --role a -o a.npy
+        generate generate:2:normal:64x48 --dtype bf16 --role b -o b.npy
+        replay --arch h100 --dtype bf16 a.npy b.npy -o fp32.npy
+        replay --arch h100 --dtype bf16 --d-dtype bf16 a.npy b.npy -o bf16.npy
+        replay --arch a100 --dtype bf16 a.npy b.npy -o other.npy
+    ",
+    )
 }
 
 /// A result of fewer bits is the rounded one, or it is not.
 #[test]
 fn the_same_sums_rounded() {
     let folder = folder();
-    let (text, found) = compare(&folder, "fp32.npy bf16.npy", 0);
-    says(
-        &text,
-        &words! {"EQUAL, after rounding | after the left one is rounded to bf16 | the files differ"},
-    );
-    assert_eq!(
-        (&found["rounded"], &found["format"]),
-        (&"left".into(), &"bf16".into())
-    );
-    let mut bytes = folder.read("bf16.npy");
-    *bytes.last_mut().unwrap() ^= 1;
-    folder.write("wrong.npy", bytes);
-    let (_, found) = compare(&folder, "fp32.npy wrong.npy", 1);
-    assert_eq!(found["mismatch_count"], 1);
-    let (text, _) = compare(&folder, "fp32.npy fp32.npy", 0);
-    says(&text, &["Both files hold the same bits"]);
-    let (text, _) = compare(&folder, "fp32.npy fp32.npy --rows1 3:7 --rows2 3:7", 0);
-    says(
-        &text,
-        &["EQUAL, in the chosen rows", "Other rows were not compared"],
-    );
+    folder.flip("bf16.npy", "wrong.npy", 1, 1);
+    compared! {folder, "
+        fp32.npy bf16.npy | 0 | EQUAL, after rounding | after the left one is rounded to bf16 | the files differ
+            | :rounded = left | :format = bf16
+        fp32.npy wrong.npy | 1 | :mismatch_count = 1
+        fp32.npy fp32.npy | 0 | Both files hold the same bits
+        fp32.npy fp32.npy --rows1 3:7 --rows2 3:7 | 0 | EQUAL, in the chosen rows | Other rows were not compared
+    "};
 }
 
 /// Operands that are generated, or of another type, are operands.
 #[test]
 fn generated_operands_that_differ() {
-    let folder = folder();
-    let [a, b] = ["generate:1:normal:32x64", "generate:2:normal:64x48"];
-    let words = format!("fp32.npy other.npy {a} {b} --dtype bf16 --arch h100");
-    let another = format!("{words} --a2 generate:5:normal:32x64");
-    let (text, found) = compare(&folder, &another, 1);
-    says(
-        &text,
-        &["INPUTS DIFFER", "A differs between left and right"],
-    );
-    assert_eq!(found["verdict"], "inputs_differ");
-    // What is generated is what a file of the same numbers holds.
-    let (_, found) = compare(&folder, &format!("{words} --a2 a.npy"), 1);
-    holds! {found, "verdict = different | operands.0.same = true"}
+    let words = "fp32.npy other.npy generate:1:normal:32x64 generate:2:normal:64x48 --dtype bf16 --arch h100";
+    compared! {folder(), "
+        {words} --a2 generate:5:normal:32x64 | 1 | INPUTS DIFFER | A differs between left and right
+            | :verdict = inputs_differ
+        # What is generated is what a file of the same numbers holds.
+        {words} --a2 a.npy | 1 | :verdict = different | :operands.0.same = true
+    "};
 }
 
 /// The rule of one side says nothing of a result that its format does not hold.
 #[test]
 #[ignore = "long"]
 fn the_other_result_is_of_a_wider_format() {
-    let folder = made(&[
-        "generate generate:1:normal:16x64 --dtype fp16 --role a -o a.npy",
-        "generate generate:2:normal:64x16 --dtype fp16 --role b -o b.npy",
-        "replay --arch h100 --dtype fp16 --d-dtype fp16 a.npy b.npy -o d.npy",
-    ]);
-    let numbers: Vec<f32> = (0..256).map(|i| 0.1 + i as f32).collect();
-    folder.save("wide.npy", &Npy::new("<f4", &[16, 16], floats(&numbers)));
-    let words = "d.npy wide.npy a.npy b.npy --dtype fp16 --arch h100";
-    let (_, found) = compare(&folder, words, 1);
-    assert_eq!(
-        (&found["explained"], &found["rounded"]),
-        (&"left".into(), &"right".into())
+    let folder = made(
+        "
+        generate generate:1:normal:16x64 --dtype fp16 --role a -o a.npy
+        generate generate:2:normal:64x16 --dtype fp16 --role b -o b.npy
+        replay --arch h100 --dtype fp16 --d-dtype fp16 a.npy b.npy -o d.npy
+    ",
     );
+    let numbers: Vec<f32> = (0..256).map(|i| 0.1 + i as f32).collect();
+    folder.f32("wide.npy", &[16, 16], &numbers);
+    compared! {folder, "d.npy wide.npy a.npy b.npy --dtype fp16 --arch h100 | 1 | :explained = left | :rounded = right"};
 }
 
 /// Half of all differences is not half of those that have a distance.
 #[test]
 fn distances_of_nans() {
     let folder = Folder::new();
-    let save = |name: &str, number: &dyn Fn(usize) -> f32| {
-        let numbers: Vec<f32> = (0..100).map(number).collect();
-        folder.save(name, &Npy::new("<f4", &[10, 10], floats(&numbers)));
-    };
     let next = f32::from_bits(1f32.to_bits() + 1);
-    save("ones.npy", &|_| 1.0);
-    save("nans.npy", &|i| if i == 0 { next } else { f32::NAN });
-    save("next.npy", &|i| if i == 0 { f32::NAN } else { next });
-    let (text, _) = compare(&folder, "ones.npy nans.npy", 1);
-    text.lacks("half of them");
-    let (text, _) = compare(&folder, "ones.npy next.npy", 1);
-    says(&text, &["half of them by 1 ulp or less"]);
+    for (name, first, rest) in table! {
+        ("ones.npy", 1.0, 1.0),
+        ("nans.npy", next, f32::NAN),
+        ("next.npy", f32::NAN, next),
+    } {
+        let numbers = [vec![first], vec![rest; 99]].concat();
+        folder.f32(name, &[10, 10], &numbers);
+    }
+    compared! {folder, "
+        ones.npy nans.npy | 1 | !half of them
+        ones.npy next.npy | 1 | half of them by 1 ulp or less
+    "};
 }
 
 /// A NaN is not near the exact sum.
@@ -102,10 +82,9 @@ fn a_nan_is_no_distance_away() {
     let folder = folder();
     let mut numbers = vec![f32::NAN; 32 * 48];
     numbers[7] = 1.0;
-    folder.save("nan.npy", &Npy::new("<f4", &[32, 48], floats(&numbers)));
-    let (text, found) = compare(&folder, "fp32.npy nan.npy a.npy b.npy --arch h100", 1);
-    says(&text, &["the right in 0 (some are NaN)"]);
-    assert_eq!(found["correctly_rounded"]["farthest"][1], Value::Null);
+    folder.f32("nan.npy", &[32, 48], &numbers);
+    let found = compared! {folder, "fp32.npy nan.npy a.npy b.npy --arch h100 | 1 | the right in 0 (some are NaN)
+    | :correctly_rounded.farthest.1 = null"};
     assert!(found["correctly_rounded"]["farthest"][0].is_number());
 }
 
@@ -113,83 +92,49 @@ fn a_nan_is_no_distance_away() {
 #[test]
 fn a_pattern_is_only_denied_where_none_was_found() {
     let folder = Folder::new();
-    let save = |name: &str, shape: [usize; 2], number: &dyn Fn(usize, usize) -> f32| {
-        let [m, n] = shape;
-        let all = (0..m).flat_map(|row| (0..n).map(move |column| number(row, column)));
-        let numbers: Vec<f32> = all.collect();
-        folder.save(name, &Npy::new("<f4", &shape, floats(&numbers)));
+    let save = |name: &str, [m, n]: [usize; 2], flipped: &dyn Fn(usize, usize) -> u32| {
+        let one = |at: usize| 1f32.to_bits() ^ flipped(at / n, at % n);
+        folder.f32_codes(name, &[m, n], &(0..m * n).map(one).collect::<Vec<_>>());
     };
-    let denied = "share no row, column, tile or bit";
-    let large = [1024, 512];
-    save("large.npy", large, &|_, _| 1.0);
-    save("lane.npy", large, &|row, column| {
-        let hit = row % 8 == 3 && column % 2 == 0;
-        f32::from_bits(
-            1f32.to_bits()
-                ^ if hit {
-                    1 + (column as u32 >> 1) % 50
-                } else {
-                    0
-                },
-        )
+    save("large.npy", [1024, 512], &|_, _| 0);
+    save(
+        "lane.npy",
+        [1024, 512],
+        &|row, column| match (row % 8, column % 2) {
+            (3, 0) => 1 + (column as u32 >> 1) % 50,
+            _ => 0,
+        },
+    );
+    let scattered = [(0, 1), (3, 9), (9, 4)];
+    save("small.npy", [16, 16], &|_, _| 0);
+    save("nan.npy", [16, 16], &|row, column| {
+        u32::from(scattered.contains(&(row, column))) * (1f32.to_bits() ^ f32::NAN.to_bits())
     });
-    let (text, _) = compare(&folder, "large.npy lane.npy", 1);
-    says(&text, &["mismatches lie at row mod 8 = 3"]);
-    assert!(!text.stdout.contains(denied), "{text:?}");
-    let small = [16, 16];
-    let scattered = |row, column| [(0, 1), (3, 9), (9, 4)].contains(&(row, column));
-    save("small.npy", small, &|_, _| 1.0);
-    save("nan.npy", small, &|row, column| {
-        if scattered(row, column) {
-            f32::NAN
-        } else {
-            1.0
-        }
+    save("off.npy", [16, 16], &|row, column| {
+        u32::from(scattered.contains(&(row, column))) * (1 + row as u32)
     });
-    save("off.npy", small, &|row, column| {
-        let bits = if scattered(row, column) {
-            1 + row as u32
-        } else {
-            0
-        };
-        f32::from_bits(1f32.to_bits() ^ bits)
-    });
-    let (text, _) = compare(&folder, "small.npy nan.npy", 1);
-    assert!(!text.stdout.contains(denied), "{text:?}");
-    let (text, _) = compare(&folder, "small.npy off.npy", 1);
-    says(&text, &[denied]);
+    compared! {folder, "
+        large.npy lane.npy | 1 | mismatches lie at row mod 8 = 3 | !share no row, column, tile or bit
+        small.npy nan.npy | 1 | !share no row, column, tile or bit
+        small.npy off.npy | 1 | share no row, column, tile or bit
+    "};
 }
 
 /// Numbers that were widened to be saved count in their own format.
 #[test]
 fn numbers_that_were_widened() {
     let folder = Folder::new();
-    let narrow = |last: f32| -> Vec<f32> {
-        let mut all: Vec<f32> = (0..64)
-            .map(|i| f32::from_bits(0x3f80_0000 + (i << 16)))
-            .collect();
-        all[63] = last;
-        all
-    };
-    for (name, last) in [
-        ("x.npy", 1.5e30),
-        ("y.npy", f32::from_bits(1.5e30f32.to_bits() & 0xffff_0000)),
-    ] {
-        let last = f32::from_bits(last.to_bits() & 0xffff_0000);
-        folder.save(name, &Npy::new("<f4", &[8, 8], floats(&narrow(last))));
+    let narrow = f32::from_bits(1.5e30f32.to_bits() & 0xffff_0000);
+    for (name, last) in [("x.npy", narrow), ("y.npy", narrow), ("z.npy", 1.6e30)] {
+        let mut all: Vec<u32> = (0..64).map(|i| 0x3f80_0000 + (i << 16)).collect();
+        all[63] = last.to_bits();
+        folder.f32_codes(name, &[8, 8], &all);
     }
-    folder.save("z.npy", &Npy::new("<f4", &[8, 8], floats(&narrow(1.6e30))));
-    let (_, found) = compare(&folder, "x.npy y.npy", 0);
-    assert_eq!(
-        (&found["format"], &found["widened"]),
-        (&"bf16".into(), &true.into())
-    );
-    // One number of more bits, and they are FP32.
-    let (_, found) = compare(&folder, "x.npy z.npy", 1);
-    assert_eq!(
-        (&found["format"], &found["widened"]),
-        (&"fp32".into(), &false.into())
-    );
+    compared! {folder, "
+        x.npy y.npy | 0 | :format = bf16 | :widened = true
+        # One number of more bits, and they are FP32.
+        x.npy z.npy | 1 | :format = fp32 | :widened = false
+    "};
 }
 
 #[test]
@@ -199,33 +144,29 @@ fn every_form_says_it() {
     folder.differs(&format!("compare {words} --quiet"));
     for name in ["page.html", "r.xml", "r.md"] {
         let text = folder.text(name);
-        for words in words! {"
+        text.says_all(words! {"
             both explained | the same order of additions, but different units | left | right
-        "}
-        {
-            assert!(text.contains(words), "{words} is not in {name}:\n{text}");
-        }
-        assert!(!text.contains("reproduced"), "{name} speaks of a replay");
+        "});
+        text.lacks("reproduced"); // It speaks of no replay.
     }
-    let markdown = folder.text("r.md");
+    let (markdown, page) = (folder.text("r.md"), folder.text("page.html"));
     // Each command stands in a block of its own.
-    for command in ["tcverify check ", "tcverify explain "] {
-        let blocks = markdown.matches(&format!("```sh\n{command}")).count();
-        assert_eq!(blocks, 2, "{markdown}");
+    for command in [
+        "```sh\ntcverify check ",
+        "```sh\ntcverify explain ",
+        "  # left\n",
+        "  # right\n",
+    ] {
+        assert_eq!(markdown.matches(command).count(), 2, "{markdown}");
     }
-    let page = folder.text("page.html");
     for side in ["left", "right"] {
         for words in [
-            format!("To replay the {side} result:"),
-            format!("To explain the first mismatch in the {side} result:"),
+            "replay the SIDE result:",
+            "explain the first mismatch in the SIDE result:",
         ] {
+            let words = format!("To {}", words.replace("SIDE", side));
             assert_eq!(page.matches(&words).count(), 1, "{words}");
         }
-        assert_eq!(
-            markdown.matches(&format!("  # {side}\n")).count(),
-            2,
-            "{markdown}"
-        );
     }
     page.says("<title>fp32.npy = other.npy: Different, both explained - ");
     let brief = folder.differs("compare --brief fp32.npy other.npy");
@@ -249,24 +190,20 @@ fn the_document_is_the_same_again() {
 fn what_cannot_be_compared_is_refused() {
     let folder = folder();
     folder.save("codes.npy", &Npy::new("|u1", &[2, 2], vec![1, 2, 3, 4]));
-    folder.save(
-        "wide.npy",
-        &Npy::new("<f4", &[48, 32], floats(&[0.5; 48 * 32])),
-    );
+    folder.f32("wide.npy", &[48, 32], &[0.5; 48 * 32]);
     folder.save(
         "whole.npy",
         &Npy::new("<i4", &[32, 48], vec![0; 4 * 32 * 48]),
     );
-    for (name, shape) in [("no-columns.npy", [4, 0]), ("no-rows.npy", [0, 4])] {
-        folder.save(name, &Npy::new("<f4", &shape, Vec::new()));
-    }
-    for [words, said] in rows! {"
+    folder.f32("no-columns.npy", &[4, 0], &[]);
+    folder.f32("no-rows.npy", &[0, 4], &[]);
+    claims! {folder, "
+        each compare ~ | refused
         no-columns.npy no-columns.npy | it has no elements
         no-rows.npy no-rows.npy | it has no elements
         fp32.npy codes.npy | left is 32x48 | right is 2x2
         fp32.npy wide.npy | is one of them transposed?
-        fp32.npy whole.npy | left holds fp32 | right holds int32
-            | different formats cannot be compared bit by bit
+        fp32.npy whole.npy | left holds fp32 | right holds int32 | different formats cannot be compared bit by bit
         fp32.npy other.npy --arch h100 | needs A and B
         fp32.npy other.npy --schedules always | needs A and B
         fp32.npy other.npy --budget 1 | needs A and B
@@ -279,10 +216,6 @@ fn what_cannot_be_compared_is_refused() {
         fp32.npy other.npy b.npy a.npy | 64x48
         fp32.npy other.npy --json fp32.npy | fp32.npy
     "}
-    {
-        let said = &listed(said)[..];
-        folder.tcverify(&format!("compare {words}")).refuses(said);
-    }
     // There is no verdict to sign.
     folder.fails("compare fp32.npy other.npy --attest a.json --attest-key key.pem");
 }

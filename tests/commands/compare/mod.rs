@@ -6,12 +6,21 @@ mod stories;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, has, holds_all, lines, listed};
 
-/// A folder in which these commands were run.
-pub fn made(commands: &[&str]) -> Folder {
+/// [`each_compared`] of a table in which `{names}` stand for what they hold.
+macro_rules! compared {
+    ($folder:expr, $table:literal) => {
+        $crate::compare::each_compared(&$folder, &format_args!($table).to_string())
+    };
+}
+
+use compared;
+
+/// A folder in which these commands were run, a line each.
+pub fn made(commands: &str) -> Folder {
     let folder = Folder::new();
-    for command in commands {
+    for command in lines(commands) {
         folder.passes(command);
     }
     folder
@@ -24,14 +33,22 @@ pub fn compare(folder: &Folder, words: &str, code: i32) -> (Run, Value) {
     (text, json.expect(code).json())
 }
 
-/// The text says all of this.
+/// Rows `WORDS | CODE | ...`: a comparison ends with this code, its text has words in it, and of its document holds
+/// what stands behind `:`. Returns the last row's document.
 #[track_caller]
-pub fn says(run: &Run, all: &[&str]) {
-    for words in all {
-        assert!(
-            run.stdout.contains(words),
-            "{words:?} is not in\n{}",
-            run.stdout
-        );
-    }
+pub fn each_compared(folder: &Folder, table: &str) -> Value {
+    let each = lines(table).into_iter().map(|row| {
+        println!("row: {row}");
+        let words = listed(row);
+        let code = words[1].parse().expect("a code");
+        let (text, found) = compare(folder, words[0], code);
+        for word in &words[2..] {
+            match word.strip_prefix(':') {
+                Some(claim) => holds_all(&found, claim, row),
+                None => has(&text.stdout, word, row),
+            }
+        }
+        found
+    });
+    each.last().expect("a row")
 }

@@ -14,7 +14,7 @@ use tcverify::role::Role;
 
 use super::write::{Member, safetensors, zip};
 use super::{npy, refused};
-use crate::support::{Folder, Npy, Says, say, sha256, words};
+use crate::support::{Folder, Npy, Says, claims, say, sha256, words};
 
 fn files(max_bytes: u64) -> Files {
     Files::new(Privacy::Auto, Limits { max_bytes })
@@ -259,6 +259,5 @@ fn a_case_that_a_link_lost_is_missed() {
     let folder = Folder::new();
     folder.create("cases");
     std::os::unix::fs::symlink("gone", folder.path("cases/one")).unwrap();
-    let run = folder.tcverify("batch cases");
-    run.refuses(&["cases/one", "is a broken link, or cannot be examined"]);
+    claims! {folder, "batch cases | refused | cases/one | is a broken link, or cannot be examined"}
 }

@@ -13,7 +13,7 @@ mod write;
 
 use std::path::Path;
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::{Folder, Npy, floats};
 use tcverify::io::{Container, payload_sha256};
 
 /// The bytes of a small `.npy` file.
@@ -45,9 +45,9 @@ fn refused(folder: &Folder, path: &str, words: &[&str]) {
 /// A product of 2x3 by 3x2 in `a.npy`, `b.npy` and `d.npy`.
 fn product() -> Folder {
     let folder = Folder::new();
-    folder.save("a.npy", &Npy::new("<f2", &[2, 3], halves(&A)));
-    folder.save("b.npy", &Npy::new("<f2", &[3, 2], halves(&B)));
-    folder.save("d.npy", &Npy::new("<f4", &[2, 2], floats(&D)));
+    folder.f16("a.npy", &[2, 3], &A);
+    folder.f16("b.npy", &[3, 2], &B);
+    folder.f32("d.npy", &[2, 2], &D);
     folder
 }
 

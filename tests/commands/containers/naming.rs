@@ -2,7 +2,7 @@
 
 use super::write::{Member, safetensors, zip};
 use super::{npy, refused};
-use crate::support::{Folder, Members, sha256};
+use crate::support::{Folder, Members, claims, sha256};
 
 fn digest(folder: &Folder, path: &str) -> String {
     let run = folder.passes(&format!("digest --json {path}"));
@@ -53,35 +53,21 @@ fn without_a_name_or_with_a_wrong_one_the_names_are_listed() {
     let folder = Folder::new();
     let member = |name: &str| Member::stored(&format!("{name}.npy"), &npy(&[1.0]));
     folder.write("x.npz", zip(&[member("alpha"), member("beta")]));
-    let all = "it holds \"alpha\", \"beta\"";
-    refused(&folder, "x.npz", &["FILE#NAME", all]);
-    refused(
-        &folder,
-        "x.npz#alpho",
-        &["\"alpho\"; did you mean \"alpha\"?", all],
-    );
-    refused(
-        &folder,
-        "x.npz#alpha.npy",
-        &["did you mean \"alpha\"?", all],
-    );
-    refused(&folder, "x.npz#", &["no array named \"\"; it holds"]);
     let many: Vec<_> = (0..100).map(|i| member(&format!("t{i:02}"))).collect();
     folder.write("many.npz", zip(&many));
-    refused(
-        &folder,
-        "many.npz#qqq",
-        &["\"t00\"", "\"t23\" and 76 more\n"],
-    );
     folder.write("none.npz", zip(&[]));
-    refused(&folder, "none.npz#a", &["it has no arrays"]);
     folder.write("plain.npy", npy(&[1.0]));
-    refused(
-        &folder,
-        "plain.npy#a",
-        &["whose one array has no name", "leave out \"#a\""],
-    );
-    refused(&folder, "missing.npz#a", &["cannot be opened"]);
+    claims! {folder, r##"
+        each digest ~ | refused
+        x.npz | FILE#NAME | it holds "alpha", "beta"
+        x.npz#alpho | "alpho"; did you mean "alpha"? | it holds "alpha", "beta"
+        x.npz#alpha.npy | did you mean "alpha"? | it holds "alpha", "beta"
+        x.npz# | no array named ""; it holds
+        many.npz#qqq | "t00" | "t23" and 76 more\n
+        none.npz#a | it has no arrays
+        plain.npy#a | whose one array has no name | leave out "#a"
+        missing.npz#a | cannot be opened
+    "##}
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::write::{Member, zip, zip_as};
 use super::{npy, refused};
-use crate::support::{Folder, Npy, Says, words};
+use crate::support::{Folder, Npy, Says, claims, listed, table, words};
 
 fn with(members: &[Member]) -> Folder {
     raw(zip(members))
@@ -18,131 +18,104 @@ fn good() -> Member {
     Member::stored("a.npy", &npy(&[1.0, 2.0]))
 }
 
+/// Fails unless an archive's `a` is refused with these words, between bars.
+#[track_caller]
+fn wrong(file: Vec<u8>, words: &str) {
+    refused(&raw(file), "x.npz#a", &listed(words));
+}
+
+/// As [`wrong`], of an archive with this member alone.
+#[track_caller]
+fn not(member: Member, words: &str) {
+    wrong(zip(&[member]), words);
+}
+
 #[test]
 fn members_that_are_not_read() {
-    let not = |member: Member, words: &[&str]| refused(&with(&[member]), "x.npz#a", words);
     for flags in [1, 1 << 6, 1 << 13] {
-        not(Member { flags, ..good() }, &["is encrypted"]);
+        not(Member { flags, ..good() }, "is encrypted");
     }
     for method in [1, 9, 12, 14, 93, 95, 99] {
-        let words = format!("is compressed by method {method};");
-        not(Member { method, ..good() }, &[&words]);
+        not(
+            Member { method, ..good() },
+            &format!("is compressed by method {method};"),
+        );
     }
-    let second = [&0x7075u16.to_le_bytes()[..], &[5, 0, 1, 0, 0, 0, 0]].concat();
-    not(
-        Member {
-            extra: second,
-            ..good()
-        },
-        &["has two names"],
-    );
-    not(Member { crc: 7, ..good() }, &["is damaged", "00000007"]);
-    not(
-        Member {
-            crc: 7,
-            ..Member::deflated("a.npy", &npy(&[1.0]))
-        },
-        &["is damaged", "00000007"],
-    );
-    not(
-        Member::stored("a.npy", b"no array"),
-        &["is not a .npy file"],
-    );
-    not(
-        Member::deflated("a.npy", b"no array"),
-        &["is not a .npy file"],
-    );
+    let extra = [&0x7075u16.to_le_bytes()[..], &[5, 0, 1, 0, 0, 0, 0]].concat();
+    not(Member { extra, ..good() }, "has two names");
+    for of in [good(), Member::deflated("a.npy", &npy(&[1.0]))] {
+        not(Member { crc: 7, ..of }, "is damaged | 00000007");
+    }
+    not(Member::stored("a.npy", b"no array"), "is not a .npy file");
+    not(Member::deflated("a.npy", b"no array"), "is not a .npy file");
 }
 
 #[test]
 fn names_that_are_no_text() {
-    let folder = with(&[
-        Member {
-            name: b"\xff.npy".to_vec(),
-            ..good()
-        },
-        Member {
-            name: "é.npy".into(),
-            ..good()
-        },
-        good(),
-    ]);
-    refused(&folder, "x.npz#é", &["not marked as UTF-8"]);
-    refused(&folder, "x.npz#\u{fffd}", &["not marked as UTF-8"]);
-    folder.passes("digest x.npz#a");
+    let [latin, plain] =
+        [b"\xff.npy".to_vec(), "é.npy".into()].map(|name| Member { name, ..good() });
+    let folder = with(&[latin, plain, good()]);
+    claims! {folder, "
+        digest x.npz#é | refused | not marked as UTF-8
+        digest x.npz#\u{fffd} | refused | not marked as UTF-8
+        digest x.npz#a | 0
+    "}
 }
 
 #[test]
 fn names_that_two_readers_take_for_different_members() {
-    let member = |name: &str, value: f32| Member::stored(name, &npy(&[value]));
-    let folder = with(&[
-        member("a.npy", 1.0),
-        member("a", 2.0),
-        member("b.npy", 3.0),
-        member("b.npy.npy", 4.0),
-        member("c.npy\0.npy", 5.0),
-        member("d.npy", 6.0),
-    ]);
-    let not = |name: &str, words: &str| refused(&folder, &format!("x.npz#{name}"), &[words]);
-    not("a", "shares its name with another member");
-    not("b.npy", "shares its name with another member");
-    folder.passes("digest x.npz#b x.npz#d");
-    let run = folder.fails("inspect x.npz");
-    run.says("has a NUL in its name");
+    let names = ["a.npy", "a", "b.npy", "b.npy.npy", "c.npy\0.npy", "d.npy"];
+    let folder = with(&names.map(|name| Member::stored(name, &npy(&[1.0]))));
+    claims! {folder, "
+        digest x.npz#a | refused | shares its name with another member
+        digest x.npz#b.npy | refused | shares its name with another member
+        digest x.npz#b x.npz#d | 0
+    "}
+    folder.fails("inspect x.npz").says("has a NUL in its name");
 }
 
 #[test]
 fn two_readers_must_see_the_same() {
     let twice = [good(), Member::stored("a.npy", &npy(&[3.0]))];
-    refused(&with(&twice), "x.npz#a", &["the member \"a.npy\" twice"]);
-    let other = Member {
-        local_name: Some(b"b.npy".to_vec()),
-        ..good()
-    };
-    refused(
-        &with(&[other]),
-        "x.npz#a",
-        &["a different name at its data"],
+    wrong(zip(&twice), r#"the member "a.npy" twice"#);
+    let local_name = Some(b"b.npy".to_vec());
+    not(
+        Member {
+            local_name,
+            ..good()
+        },
+        "a different name at its data",
     );
     // The second begins within the first.
-    let nested = zip(&[good()]);
-    let outer = Member::stored("b.npy", &nested);
+    let file = zip(&[good()]);
+    let outer = Member::stored("b.npy", &file);
     let inner = Member {
         place: Some(35),
         ..good()
     };
-    refused(&with(&[outer, inner]), "x.npz#a", &["overlaps the next"]);
-    let file = zip(&[good()]);
-    refused(
-        &raw([b"junk", &file[..]].concat()),
-        "x.npz#a",
-        &["is not a .npz file"],
-    );
-    refused(
-        &raw([&file[..], b"junk"].concat()),
-        "x.npz#a",
-        &["after its directory"],
-    );
+    wrong(zip(&[outer, inner]), "overlaps the next");
+    wrong([b"junk", &file[..]].concat(), "is not a .npz file");
+    wrong([&file[..], b"junk"].concat(), "after its directory");
     // A file within a file: both directories are whole.
-    refused(&raw([&file[..], &file].concat()), "x.npz#a", &["x.npz"]);
-    let mut comment = file.clone();
-    let end = comment.len();
-    comment[end - 2] = 3;
-    comment.extend(b"abc");
-    refused(&raw(comment), "x.npz#a", &["a comment"]);
-    // How many members, how long the directory is, and where.
-    for (at, words) in [
-        (14, "is not at its declared position"),
-        (10, "is not at its declared position"),
-        (6, "x.npz"),
-    ] {
+    wrong([&file[..], &file].concat(), "x.npz");
+    let end = file.len();
+    let changed = |back: usize, byte: u8| {
         let mut lie = file.clone();
-        lie[end - at] ^= 1;
-        refused(&raw(lie), "x.npz#a", &[words]);
-    }
-    let mut count = file;
-    count[end - 12] = 9;
-    refused(&raw(count), "x.npz#a", &["has 1 members, but declares 9"]);
+        lie[end - back] = byte;
+        lie
+    };
+    wrong([&changed(2, 3)[..], b"abc"].concat(), "a comment");
+    // How many members, how long the directory is, and where.
+    wrong(
+        changed(14, file[end - 14] ^ 1),
+        "is not at its declared position",
+    );
+    wrong(
+        changed(10, file[end - 10] ^ 1),
+        "is not at its declared position",
+    );
+    wrong(changed(6, file[end - 6] ^ 1), "x.npz");
+    wrong(changed(12, 9), "has 1 members, but declares 9");
 }
 
 #[test]
@@ -160,40 +133,38 @@ fn records_of_64_bits() {
         for bit in [1, 0x80] {
             let mut lie = file.clone();
             lie[record + at] ^= bit;
-            refused(&raw(lie), "x.npz#a", &[]);
+            wrong(lie, "x.npz");
         }
     }
 }
 
 #[test]
 fn sizes_that_lie() {
-    let size = |size| Member { size, ..good() };
-    for lie in [0, 1, 7, 135, 137, u64::from(u32::MAX) - 1] {
-        refused(&with(&[size(lie)]), "x.npz#a", &["is stored in 136 bytes"]);
-        let deflated = Member {
-            size: lie,
-            ..Member::deflated("a.npy", &npy(&[1.0, 2.0]))
-        };
-        refused(
-            &with(&[deflated]),
-            "x.npz#a",
-            &["\"a.npy\"", ""].map(|_| "x.npz#a"),
-        );
+    let small = || Member::deflated("a.npy", &npy(&[1.0]));
+    for size in [0, 1, 7, 135, 137, u64::from(u32::MAX) - 1] {
+        not(Member { size, ..good() }, "is stored in 136 bytes");
+        let deflated = Member::deflated("a.npy", &npy(&[1.0, 2.0]));
+        not(Member { size, ..deflated }, "x.npz#a");
     }
-    let huge = Member {
-        zip64: true,
-        ..size(u64::MAX)
-    };
-    refused(&with(&[huge]), "x.npz#a", &["x.npz"]);
-    let mut rest = Member::deflated("a.npy", &npy(&[1.0]));
-    rest.data.push(0);
-    refused(&with(&[rest]), "x.npz#a", &["does not inflate to the"]);
-    let mut short = Member::deflated("a.npy", &npy(&[1.0]));
-    short.data.pop();
-    refused(&with(&[short]), "x.npz#a", &["x.npz#a"]);
-    let mut wild = Member::deflated("a.npy", &npy(&[1.0]));
-    wild.data = vec![0xff; 40];
-    refused(&with(&[wild]), "x.npz#a", &["cannot be inflated"]);
+    let (size, zip64) = (u64::MAX, true);
+    not(
+        Member {
+            size,
+            zip64,
+            ..good()
+        },
+        "x.npz",
+    );
+    type Change = fn(&mut Vec<u8>);
+    for (words, change) in table! {
+        ("does not inflate to the", (|data| data.push(0)) as Change),
+        ("x.npz#a", |data| data.truncate(data.len() - 1)),
+        ("cannot be inflated", |data| *data = vec![0xff; 40]),
+    } {
+        let mut member = small();
+        change(&mut member.data);
+        not(member, words);
+    }
 }
 
 /// A member that says that it holds 2^40 elements, and inflates to a little.
@@ -319,54 +290,23 @@ fn what_is_streamed_is_read_if_it_says_the_same() {
     }
     let after = "has a data descriptor that differs from the directory";
     let at = "has a local header that differs from the directory";
-    for (bad, words) in [
+    for (bad, words) in table! {
         (all(vec![], [0; 3], vec![]), after),
         (all(right[4..].to_vec(), [0; 3], vec![]), after),
-        (
-            all(descriptor(crc ^ 1, size, size, 4), [0; 3], vec![]),
-            after,
-        ),
-        (
-            all(descriptor(crc, size + 1, size, 4), [0; 3], vec![]),
-            after,
-        ),
-        (
-            all(descriptor(crc, size, size - 1, 4), [0; 3], vec![]),
-            after,
-        ),
-        (
-            all(descriptor(crc, size, size + 1, 8), [0; 3], vec![]),
-            after,
-        ),
-        (
-            all([right.clone(), vec![0]].concat(), [0; 3], vec![]),
-            after,
-        ),
-        (
-            all([right.clone(), right.clone()].concat(), [0; 3], vec![]),
-            after,
-        ),
+        (all(descriptor(crc ^ 1, size, size, 4), [0; 3], vec![]), after),
+        (all(descriptor(crc, size + 1, size, 4), [0; 3], vec![]), after),
+        (all(descriptor(crc, size, size - 1, 4), [0; 3], vec![]), after),
+        (all(descriptor(crc, size, size + 1, 8), [0; 3], vec![]), after),
+        (all([right.clone(), vec![0]].concat(), [0; 3], vec![]), after),
+        (all([right.clone(), right.clone()].concat(), [0; 3], vec![]), after),
         (all(right.clone(), [crc ^ 1, 0, 0], vec![]), at),
         (all(right.clone(), [0, size - 1, size], vec![]), at),
         (all(right.clone(), [0, ones, ones], vec![]), at),
         (all(right.clone(), [0; 3], wide(size, size)), at),
-        (
-            all(right.clone(), [0, ones, ones], wide(size, size + 1)),
-            at,
-        ),
-        (
-            all(
-                right.clone(),
-                [0, ones, ones],
-                [wide(0, 0), wide(0, 0)].concat(),
-            ),
-            at,
-        ),
-        (
-            all(right.clone(), [0, ones, ones], wide(0, 0)[..12].to_vec()),
-            "an extra field is cut off",
-        ),
-    ] {
+        (all(right.clone(), [0, ones, ones], wide(size, size + 1)), at),
+        (all(right.clone(), [0, ones, ones], [wide(0, 0), wide(0, 0)].concat()), at),
+        (all(right.clone(), [0, ones, ones], wide(0, 0)[..12].to_vec()), "an extra field is cut off"),
+    } {
         refused(&raw(bad), "x.npz#a", &[words]);
     }
 }

@@ -68,14 +68,7 @@ fn a_wrong_d_in_a_container_differs() {
     wrong[3] = 25.0;
     let model = safetensors(&[("d", "F32", &[2, 2], &floats(&wrong))]);
     folder.write("wrong.safetensors", model);
-    check(
-        &folder,
-        "stored.npz#a",
-        "model.safetensors#b",
-        "wrong.safetensors#d",
-        "",
-    )
-    .expect(1);
+    claims! {folder, "check --arch ampere --dtype fp16 stored.npz#a model.safetensors#b wrong.safetensors#d | 1"}
 }
 
 #[test]
@@ -128,14 +121,8 @@ fn the_type_in_the_file_must_fit_what_is_wanted() {
 fn a_report_does_not_overwrite_a_container() {
     let folder = everywhere();
     let before = folder.read("stored.npz");
-    check(
-        &folder,
-        "stored.npz#a",
-        "b.npy",
-        "d.npy",
-        "--json stored.npz",
-    )
-    .refuses(&["stored.npz", "would overwrite"]);
+    claims! {folder, "check --arch ampere --dtype fp16 stored.npz#a b.npy d.npy --json stored.npz | refused
+    | stored.npz | would overwrite"}
     claims! {folder, "replay --arch ampere --dtype fp16 stored.npz#a b.npy -o stored.npz | refused
     | stored.npz | .npy file"}
     assert_eq!(folder.read("stored.npz"), before);
@@ -149,22 +136,8 @@ fn files_that_other_programs_wrote() {
         let from = root.join("tests/fixtures/containers").join(name);
         folder.write(name, std::fs::read(from).unwrap());
     }
-    check(
-        &folder,
-        "stored.npz#a",
-        "compressed.npz#b",
-        "model.safetensors#d",
-        "",
-    )
-    .expect(0);
-    check(
-        &folder,
-        "model.safetensors#a",
-        "model.safetensors#layer.b",
-        "stored.npz#d",
-        "",
-    )
-    .expect(0);
+    claims! {folder, "check --arch ampere --dtype fp16 stored.npz#a compressed.npz#b model.safetensors#d | 0"}
+    claims! {folder, "check --arch ampere --dtype fp16 model.safetensors#a model.safetensors#layer.b stored.npz#d | 0"}
     let digest = |path: &str| {
         let run = folder.passes(&format!("digest --json {path}"));
         run.json()[0]["payload_sha256"].clone()

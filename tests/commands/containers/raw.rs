@@ -1,6 +1,6 @@
 //! Raw dumps, of which the path says everything; and files of other kinds, which are named.
 
-use crate::support::{Folder, Npy, Says, claims, halves, rows};
+use crate::support::{Folder, Npy, claims, halves, table};
 
 /// `a.bin` (4x32) and `b.bin` (32x8) of FP16, the same as `.npy`, and their product on an H100 in both forms.
 fn dumps() -> Folder {
@@ -27,8 +27,7 @@ fn a_raw_dump_is_an_array() {
     let folder = dumps();
     let [a, b, d] = SAME;
     let of = |a: &str, b: &str, d: &str| folder.tcverify(&format!("check --arch h100 {a} {b} {d}"));
-    let run = of(a, b, d).expect(0);
-    run.begins("IDENTICAL");
+    claims! {folder, "check --arch h100 {a} {b} {d} | 0 | ^IDENTICAL"}
     // The same arrays as files that say what they hold, and the digest of the same elements.
     of("--dtype fp16 a.npy", b, "d.npy").expect(0);
     let digest = |array: &str| folder.stdout(&format!("digest {array}"));
@@ -38,8 +37,7 @@ fn a_raw_dump_is_an_array() {
     let mut wrong = folder.read("d.bin");
     wrong[5] ^= 1;
     folder.write("wrong.bin", &wrong);
-    let run = of(a, b, "wrong.bin#4x8:fp32").expect(1);
-    run.says("wrong.bin#4x8:fp32");
+    claims! {folder, "check --arch h100 {a} {b} wrong.bin#4x8:fp32 | 1 | wrong.bin#4x8:fp32"}
     // As columns, and behind other bytes.
     let columns: Vec<u8> = (0..32 * 4 * 2)
         .map(|i| folder.read("a.bin")[((i / 2 % 4) * 32 + i / 8) * 2 + i % 2])
@@ -53,18 +51,8 @@ fn a_raw_dump_is_an_array() {
     ]
     .concat();
     folder.write("all.bin", all);
-    of(
-        "all.bin#4x32:fp16@0",
-        "all.bin#32x8:fp16@256",
-        "all.bin#4x8:fp32@768",
-    )
-    .expect(0);
-    of(
-        "all.bin#4x32:fp16@0",
-        "all.bin#32x8:fp16@254",
-        "all.bin#4x8:fp32@768",
-    )
-    .expect(1);
+    claims! {folder, "check --arch h100 all.bin#4x32:fp16@0 all.bin#32x8:fp16@256 all.bin#4x8:fp32@768 | 0"}
+    claims! {folder, "check --arch h100 all.bin#4x32:fp16@0 all.bin#32x8:fp16@254 all.bin#4x8:fp32@768 | 1"}
     // In a case of a batch, where paths begin in its folder.
     let case = format!(
         r#"{{"schema": "tcverify.manifest/1", "cases": [{{"name": "x", "arch": "h100", "a": "{a}", "b": "{b}", "d": "{d}"}}]}}"#
@@ -79,7 +67,8 @@ fn a_raw_dump_is_an_array() {
 #[test]
 fn sizes_and_formats_must_be_right() {
     let folder = dumps();
-    for [a, said] in rows! {"
+    claims! {folder, "
+        each check --arch h100 --dtype fp16 ~ b.npy d.npy | 2
         a.bin#4x31:fp16 | has 256 bytes, but 124 elements of fp16 are 248 bytes
         a.bin#4x33:fp16 | has 256 bytes, but 132 elements of fp16 are 264 bytes
         a.bin#4x32:fp16@2 | has 254 bytes from byte 2 on
@@ -91,49 +80,25 @@ fn sizes_and_formats_must_be_right() {
         a.npy#4x32:fp16 | whose one array has no name
         absent.bin#4x32:fp16 | absent.bin
     "}
-    {
-        let run = folder.fails(&format!("check --arch h100 --dtype fp16 {a} b.npy d.npy"));
-        assert!(run.stderr.contains(said), "{a}: {}", run.stderr);
-    }
 }
 
 #[test]
 fn files_of_other_kinds_are_named() {
     let folder = dumps();
-    for (name, bytes, said) in [
-        (
-            "a.npy.gz",
-            &b"\x1f\x8b\x08\0\0\0\0\0"[..],
-            "is compressed by gzip, not an array; unpack it first",
-        ),
-        (
-            "zip.npy",
-            b"\x1f\x8b\x08\0\0\0\0\0",
-            "is compressed by gzip",
-        ),
-        (
-            "a.h5",
-            b"\x89HDF\r\n\x1a\n\0\0",
-            "is an HDF5 file, not an array; save the array: numpy.save",
-        ),
+    for (name, bytes, said) in table! {
+        ("a.npy.gz", &b"\x1f\x8b\x08\0\0\0\0\0"[..], "is compressed by gzip, not an array; unpack it first"),
+        ("zip.npy", b"\x1f\x8b\x08\0\0\0\0\0", "is compressed by gzip"),
+        ("a.h5", b"\x89HDF\r\n\x1a\n\0\0", "is an HDF5 file, not an array; save the array: numpy.save"),
         ("a.gguf", b"GGUF\x03\0\0\0", "is a GGUF file"),
-        (
-            "a.mat",
-            b"MATLAB 5.0 MAT-file, Platform",
-            "scipy.io.loadmat",
-        ),
+        ("a.mat", b"MATLAB 5.0 MAT-file, Platform", "scipy.io.loadmat"),
         ("a.onnx", b"\x08\x07\x12\x07", "is named like an ONNX model"),
         ("a.nsys-rep", b"\0\0\0\0", "holds no arrays"),
-        (
-            "a.csv",
-            b"1.0,2.0\n3.0,4.0\n",
-            "numpy.loadtxt('FILE', delimiter=',', ndmin=2)",
-        ),
+        ("a.csv", b"1.0,2.0\n3.0,4.0\n", "numpy.loadtxt('FILE', delimiter=',', ndmin=2)"),
         ("a.hex", b"0x3c00 0xbc00\n", "int(x, 16)"),
         ("a.json", b"[[1, 2], [3, 4]]", "is JSON, not an array"),
         ("a.txt", b"once upon a time", "is text, not an array"),
         ("empty", b"", "is empty"),
-    ] {
+    } {
         folder.write(name, bytes);
         let run = folder.fails(&format!(
             "check --arch h100 --dtype fp16 {name} b.npy d.npy"

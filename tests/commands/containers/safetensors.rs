@@ -2,7 +2,7 @@
 
 use super::write::{safetensors, with_header};
 use super::{read_all, refused};
-use crate::support::{Folder, rows};
+use crate::support::{Folder, rows, table};
 
 fn raw(bytes: Vec<u8>) -> Folder {
     let folder = Folder::new();
@@ -17,25 +17,19 @@ fn header(json: &str, words: &[&str]) {
 
 #[test]
 fn lengths_that_no_header_has() {
+    let whole = safetensors(&[("a", "F32", &[2], &[0; 8])]);
+    let declared = |length: u64| [&length.to_le_bytes(), &whole[8..]].concat();
     for length in [100_000_001, u64::MAX, 1 << 63, 1 << 32] {
-        let mut file = safetensors(&[("a", "F32", &[2], &[0; 8])]);
-        file[..8].copy_from_slice(&length.to_le_bytes());
         let words = format!("declares a header of {length} bytes");
-        refused(&raw(file), "x.safetensors#a", &[&words]);
+        refused(&raw(declared(length)), "x.safetensors#a", &[&words]);
     }
-    let mut file = safetensors(&[("a", "F32", &[2], &[0; 8])]);
-    file[..8].copy_from_slice(&99_999_999u64.to_le_bytes());
-    refused(
-        &raw(file),
-        "x.safetensors#a",
-        &["is truncated", "byte 100000007"],
-    );
-    refused(&raw(vec![0; 7]), "x.safetensors#a", &["first 8 bytes"]);
-    refused(
-        &raw(vec![0; 8]),
-        "x.safetensors#a",
-        &["does not begin with '{'"],
-    );
+    for (bytes, words) in table! {
+        (declared(99_999_999), &["is truncated", "byte 100000007"][..]),
+        (vec![0; 7], &["first 8 bytes"]),
+        (vec![0; 8], &["does not begin with '{'"]),
+    } {
+        refused(&raw(bytes), "x.safetensors#a", words);
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Damaged products, each with one cause that is made here: the first cause that is named is the right one, or none is
 //! named and what to do next is said. A wrong one never is.
 
-use super::{codes, put, replay, save};
-use crate::support::{Folder, Members};
+use super::{codes, put, save};
+use crate::support::{Folder, Members, claims};
 use serde_json::Value;
 
 /// A product, its D to be damaged.
@@ -42,8 +42,7 @@ impl Product {
         ] {
             let seed = seed + 10 * size;
             let spec = format!("generate:{seed}:normal:{batch}{rows}x{columns}");
-            let command = format!("generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy");
-            folder.passes(&command);
+            claims! {folder, "generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy | 0"}
         }
         Product {
             folder,
@@ -63,7 +62,7 @@ impl Product {
     /// The right D's sums in FP32.
     fn sums(&self, rest: &str) -> Vec<f32> {
         let options = format!("--arch a100 --dtype bf16 {rest}");
-        replay(&self.folder, &options, "sums.npy");
+        self.folder.replay(&options, "sums.npy");
         let codes = codes(&self.folder, "sums.npy", 4);
         codes
             .iter()
@@ -81,7 +80,7 @@ impl Product {
 
     /// D as this is computed.
     fn replayed(&self, rest: &str) {
-        replay(&self.folder, &self.options(rest), "d.npy");
+        self.folder.replay(&self.options(rest), "d.npy");
     }
 
     fn width(&self) -> usize {
@@ -354,8 +353,7 @@ const DAMAGE: [(&str, usize, Damage); 38] = [
         ("", &["stopped_early"])
     }),
     ("another unit", 1, |p| {
-        replay(
-            &p.folder,
+        p.folder.replay(
             &p.options("a.npy b.npy").replace("a100", "ieee-fma"),
             "d.npy",
         );
@@ -368,7 +366,7 @@ const DAMAGE: [(&str, usize, Damage); 38] = [
     ("another unit and schedule", 1, |p| {
         let options =
             p.options("--schedule cutlass-splitk-parallel --split-k 2 --tile-k 32 a.npy b.npy");
-        replay(&p.folder, &options.replace("a100", "h100"), "d.npy");
+        p.folder.replay(&options.replace("a100", "h100"), "d.npy");
         ("", &["other_model_and_schedule", "other_schedule"])
     }),
     ("a tile never written", 1, |p| {

@@ -4,7 +4,7 @@ use crate::support::{Members, Says, claims};
 
 use std::time::Instant;
 
-use super::{causes, codes, first, folder, kinds, replay, save, word};
+use super::{causes, codes, first, folder, kinds, save, word};
 
 const PRODUCT: &str = "--arch a100 --dtype fp16 a.npy b.npy";
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
@@ -32,7 +32,7 @@ fn all_of_d_is_wrong() {
     let start = Instant::now();
     assert_eq!(kinds(&causes(&folder, CHECK)), [""; 0]);
     // Scattered, every other element: more places than are kept.
-    replay(&folder, PRODUCT, "d.npy");
+    folder.replay(PRODUCT, "d.npy");
     let right = codes(&folder, "d.npy", 4);
     let d = |(at, &code): (usize, &u64)| {
         if (at / 500 + at) % 2 == 0 {
@@ -56,7 +56,7 @@ fn all_of_d_is_wrong() {
 fn small_ds() {
     for shape in [[1, 1, 1], [1, 1, 64], [1, 9, 5], [9, 1, 5], [2, 2, 1]] {
         let folder = folder("fp16", shape, 3);
-        replay(&folder, PRODUCT, "d.npy");
+        folder.replay(PRODUCT, "d.npy");
         let right = codes(&folder, "d.npy", 4);
         for wrong in [0x0005_a5a5, 1 << 30, 0x7fff_ffff] {
             let d: Vec<u64> = right.iter().map(|code| code ^ wrong).collect();
@@ -91,8 +91,7 @@ fn a_batch_of_single_elements() {
             "50000x4x1"
         };
         let spec = format!("generate:3:normal:{shape}");
-        let command = format!("generate {spec} --dtype fp16 --role {role} -q -o {role}.npy");
-        folder.passes(&command);
+        claims! {folder, "generate {spec} --dtype fp16 --role {role} -q -o {role}.npy | 0"}
     }
     let d: Vec<u64> = (0..50_000).map(|at| word(at) & 0xffff_ffff).collect();
     save(&folder, "<f4", &[50_000, 1, 1], 4, &d);
@@ -108,7 +107,7 @@ fn specials_everywhere() {
         .step_by(7)
         .for_each(|at| a[at] = [0x7c00, 0xfc00, 0x7e00][at % 3]);
     super::put(&folder, "a.npy", "a.npy", 2, &a);
-    replay(&folder, PRODUCT, "d.npy");
+    folder.replay(PRODUCT, "d.npy");
     let mut d = codes(&folder, "d.npy", 4);
     d.iter_mut()
         .enumerate()
@@ -121,7 +120,7 @@ fn specials_everywhere() {
 #[test]
 fn parts_say_the_same() {
     let folder = folder("fp16", [96, 96, 32], 3);
-    replay(&folder, PRODUCT, "d.npy");
+    folder.replay(PRODUCT, "d.npy");
     let mut d = codes(&folder, "d.npy", 4);
     for (i, j) in (32..64).flat_map(|i| (0..32).map(move |j| (i, j))) {
         d[i * 96 + j] = 0;

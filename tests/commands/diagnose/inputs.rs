@@ -1,7 +1,7 @@
 //! One bit of an operand was another when the product was computed; rows that moved.
 
-use super::{causes, codes, first, folder, kinds, places, put, replay, save, says};
-use crate::support::Folder;
+use super::{causes, change, codes, first, folder, kinds, places, says};
+use crate::support::{Folder, table};
 use serde_json::json;
 
 const PRODUCT: &str = "--arch a100 --dtype fp16 a.npy b.npy";
@@ -12,16 +12,12 @@ const SIZE: [usize; 3] = [48, 56, 200];
 fn computed_with(name: &str, flips: &[([usize; 2], u64)]) -> Folder {
     let folder = folder("fp16", SIZE, 21);
     let columns = if name == "a" { SIZE[2] } else { SIZE[1] };
-    let mut operand = codes(&folder, &format!("{name}.npy"), 2);
-    for ([i, j], bits) in flips {
-        operand[i * columns + j] ^= bits;
-    }
-    put(&folder, &format!("{name}.npy"), "wrong.npy", 2, &operand);
-    replay(
-        &folder,
-        &PRODUCT.replace(&format!("{name}.npy"), "wrong.npy"),
-        "d.npy",
-    );
+    let file = format!("{name}.npy");
+    change(&folder, &file, "wrong.npy", 2, |at, code| {
+        let here = flips.iter().filter(|([i, j], _)| i * columns + j == at);
+        here.fold(code, |code, (_, bits)| code ^ bits)
+    });
+    folder.replay(&PRODUCT.replace(&file, "wrong.npy"), "d.npy");
     folder
 }
 
@@ -29,20 +25,15 @@ fn computed_with(name: &str, flips: &[([usize; 2], u64)]) -> Folder {
 #[ignore = "long"]
 fn a_bit_of_a_or_b() {
     for bit in [2, 9, 10, 12, 13, 15] {
-        let folder = computed_with("a", &[([17, 133], 1 << bit)]);
-        let cause = first(&folder, CHECK, "input_flipped");
-        assert_eq!(cause["at"], json!([17, 133, bit]), "{cause}");
-        says(
-            &cause,
-            &format!("Row 17: bit {bit} of A[17, 133] was flipped"),
-        );
-        let folder = computed_with("b", &[([133, 8], 1 << bit)]);
-        let cause = first(&folder, CHECK, "input_flipped");
-        assert_eq!(cause["at"], json!([133, 8, bit]), "{cause}");
-        says(
-            &cause,
-            &format!("Column 8: bit {bit} of B[133, 8] was flipped"),
-        );
+        for (name, at, said) in table! {
+            ("a", [17, 133], format!("Row 17: bit {bit} of A[17, 133] was flipped")),
+            ("b", [133, 8], format!("Column 8: bit {bit} of B[133, 8] was flipped")),
+        } {
+            let folder = computed_with(name, &[(at, 1 << bit)]);
+            let cause = first(&folder, CHECK, "input_flipped");
+            assert_eq!(cause["at"], json!([at[0], at[1], bit]), "{cause}");
+            says(&cause, &said);
+        }
     }
 }
 
@@ -107,10 +98,8 @@ fn two_bits_are_not_one() {
 #[test]
 fn a_bit_of_c() {
     let folder = folder("fp16", SIZE, 21);
-    let mut c = codes(&folder, "c.npy", 4);
-    c[20 * 56 + 11] ^= 1 << 27;
-    put(&folder, "c.npy", "wrong.npy", 4, &c);
-    replay(&folder, &format!("{PRODUCT} --c wrong.npy"), "d.npy");
+    folder.with_codes32("c.npy", "wrong.npy", |c| c[20 * 56 + 11] ^= 1 << 27);
+    folder.replay(&format!("{PRODUCT} --c wrong.npy"), "d.npy");
     let cause = first(&folder, &format!("{CHECK} --c c.npy"), "input_flipped");
     assert_eq!(cause["at"], json!([20, 11, 27]));
     says(&cause, "Row 20, column 11: bit 27 of C[20, 11] was flipped");
@@ -120,70 +109,40 @@ fn a_bit_of_c() {
 #[test]
 fn a_bit_under_a_schedule() {
     let folder = folder("bf16", [32, 32, 256], 4);
-    let options =
+    let of =
         "--arch a100 --dtype bf16 --schedule cutlass-splitk-parallel --split-k 4 --d-dtype fp32";
-    let mut a = codes(&folder, "a.npy", 2);
-    a[9 * 256 + 100] ^= 1 << 8;
-    put(&folder, "a.npy", "wrong.npy", 2, &a);
-    replay(&folder, &format!("{options} wrong.npy b.npy"), "d.npy");
-    let cause = first(
-        &folder,
-        &format!("{options} a.npy b.npy d.npy"),
-        "input_flipped",
-    );
+    folder.with_codes16("a.npy", "wrong.npy", |a| a[9 * 256 + 100] ^= 1 << 8);
+    folder.replay(&format!("{of} wrong.npy b.npy"), "d.npy");
+    let cause = first(&folder, &format!("{of} a.npy b.npy d.npy"), "input_flipped");
     assert_eq!(cause["at"], json!([9, 100, 8]));
 }
 
 #[test]
 fn rows_and_columns_of_another_place() {
-    let [m, n, _] = SIZE;
-    let from = |place: &dyn Fn(usize, usize) -> [usize; 2]| {
-        let folder = folder("fp16", SIZE, 21);
-        replay(&folder, PRODUCT, "d.npy");
-        let d = codes(&folder, "d.npy", 4);
-        let moved = |at: usize| {
-            let [i, j] = place(at / n, at % n);
-            d[i * n + j]
-        };
-        let moved: Vec<u64> = (0..m * n).map(moved).collect();
-        save(&folder, "<f4", &[m, n], 4, &moved);
-        folder
-    };
-    let folder = from(&|i, j| [if i == 7 { 6 } else { i }, j]);
-    let cause = first(&folder, CHECK, "row_moved");
-    says(&cause, "Row 7 holds the values of row 6");
-    let folder = from(&|i, j| [i, if j == 3 { 40 } else { j }]);
-    let cause = first(&folder, CHECK, "column_moved");
-    assert_eq!(cause["at"], json!([40]));
-    for (by, words) in [
-        (1, "the next one"),
-        (m - 1, "the previous one"),
-        (5, "the one 5 further"),
-    ] {
-        let folder = from(&|i, j| [(i + by) % m, j]);
-        says(&first(&folder, CHECK, "row_moved"), words);
+    const M: usize = SIZE[0];
+    const N: usize = SIZE[1];
+    let folder = folder("fp16", SIZE, 21);
+    folder.replay(PRODUCT, "right.npy");
+    let right = codes(&folder, "right.npy", 4);
+    type From = fn(usize, usize) -> [usize; 2];
+    for (kind, words, from) in table! {
+        ("row_moved", "Row 7 holds the values of row 6", (|i, j| [if i == 7 { 6 } else { i }, j]) as From),
+        ("column_moved", "", |i, j| [i, if j == 3 { 40 } else { j }]),
+        ("row_moved", "the next one", |i, j| [(i + 1) % M, j]),
+        ("row_moved", "the previous one", |i, j| [(i + M - 1) % M, j]),
+        ("row_moved", "the one 5 further", |i, j| [(i + 5) % M, j]),
+        ("row_moved", "the next one", |i, j| [(i + 1).min(M - 1), j]),
+        ("rows_permuted", "rows of D are in reverse order", |i, j| [M - 1 - i, j]),
+        ("rows_permuted", "Row 4 and row 9 are swapped", |i, j| [[i, 9, 4][usize::from(i == 4) + 2 * usize::from(i == 9)], j]),
+    } {
+        change(&folder, "right.npy", "d.npy", 4, |at, _| {
+            let [i, j] = from(at / N, at % N);
+            right[i * N + j]
+        });
+        let cause = first(&folder, CHECK, kind);
+        says(&cause, words);
+        if kind == "column_moved" {
+            assert_eq!(cause["at"], json!([40]));
+        }
     }
-    let folder = from(&|i, j| [(i + 1).min(m - 1), j]);
-    says(&first(&folder, CHECK, "row_moved"), "the next one");
-    let folder = from(&|i, j| [m - 1 - i, j]);
-    says(
-        &first(&folder, CHECK, "rows_permuted"),
-        "rows of D are in reverse order",
-    );
-    let folder = from(&|i, j| {
-        [
-            if i == 4 {
-                9
-            } else if i == 9 {
-                4
-            } else {
-                i
-            },
-            j,
-        ]
-    });
-    says(
-        &first(&folder, CHECK, "rows_permuted"),
-        "Row 4 and row 9 are swapped",
-    );
 }

@@ -1,6 +1,6 @@
 //! A lone mismatch in a D of few bits: other orders of adding up come before hardware faults.
 
-use super::{causes, codes, first, folder, kinds, put, replay, save, says};
+use super::{causes, codes, first, folder, kinds, put, save, says};
 use crate::support::Folder;
 
 const PLAIN: &str = "--arch a100 --dtype bf16 --d-dtype bf16 a.npy b.npy";
@@ -9,9 +9,8 @@ const PLAIN: &str = "--arch a100 --dtype bf16 --d-dtype bf16 a.npy b.npy";
 fn lone(schedule: &str) -> Folder {
     for seed in 0..200 {
         let folder = folder("bf16", [64, 64, 256], 1000 + 10 * seed);
-        replay(&folder, PLAIN, "plain.npy");
-        replay(
-            &folder,
+        folder.replay(PLAIN, "plain.npy");
+        folder.replay(
             &PLAIN.replace("a.npy", &format!("{schedule} a.npy")),
             "d.npy",
         );
@@ -47,7 +46,7 @@ fn an_honest_split_is_no_flipped_bit() {
 #[test]
 fn a_flipped_bit_of_few() {
     let folder = folder("bf16", [64, 64, 512], 5);
-    replay(&folder, PLAIN, "d.npy");
+    folder.replay(PLAIN, "d.npy");
     let right = codes(&folder, "d.npy", 2);
     let large = |code: &&u64| f32::from_bits((**code as u32) << 16).abs() > 20.0;
     let at = right.iter().position(|code| large(&code)).unwrap();
@@ -73,7 +72,7 @@ fn a_flipped_bit_of_few() {
 fn a_flipped_bit_of_many() {
     let folder = folder("bf16", [64, 64, 512], 5);
     let plain = "--arch a100 --dtype bf16 a.npy b.npy";
-    replay(&folder, plain, "d.npy");
+    folder.replay(plain, "d.npy");
     let mut d = codes(&folder, "d.npy", 4);
     d[1000] ^= 1;
     save(&folder, "<f4", &[64, 64], 4, &d);
@@ -85,7 +84,7 @@ fn a_flipped_bit_of_many() {
 fn a_tile_beside_an_honest_split() {
     let folder = lone("--schedule cutlass-splitk-parallel --split-k 2");
     let d = codes(&folder, "d.npy", 2);
-    replay(&folder, PLAIN, "plain.npy");
+    folder.replay(PLAIN, "plain.npy");
     let plain = codes(&folder, "plain.npy", 2);
     let other = (0..4096).find(|&at| d[at] != plain[at]).unwrap();
     // Another corner than that of the lone mismatch.

@@ -16,50 +16,31 @@ use crate::support::{Folder, Members, Npy};
 /// A folder with random operands: `a.npy`, `b.npy` of this format and `c.npy` in FP32.
 pub fn folder(dtype: &str, [m, n, k]: [usize; 3], seed: u64) -> Folder {
     let folder = Folder::new();
-    for (role, seed, rows, columns, dtype) in [
-        ("a", seed, m, k, dtype),
-        ("b", seed + 1, k, n, dtype),
-        ("c", seed + 2, m, n, "fp32"),
-    ] {
-        let spec = format!("generate:{seed}:normal:{rows}x{columns}");
-        let command = format!("generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy");
-        folder.passes(&command);
-    }
+    let [of_b, of_c] = [seed + 1, seed + 2];
+    folder.generate(&format!(
+        "a {dtype} {seed}:normal:{m}x{k} | b {dtype} {of_b}:normal:{k}x{n} | c fp32 {of_c}:normal:{m}x{n}"
+    ));
     folder
-}
-
-/// D, or another array, as `tcverify replay` makes it with these options.
-pub fn replay(folder: &Folder, options: &str, to: &str) {
-    let command = format!("replay {options} -q -o {to}");
-    folder.passes(&command);
-}
-
-fn data(bytes: &[u8]) -> usize {
-    10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]))
 }
 
 /// The codes of an array of elements of `width` bytes.
 pub fn codes(folder: &Folder, name: &str, width: usize) -> Vec<u64> {
-    let bytes = folder.read(name);
-    let elements = bytes[data(&bytes)..].chunks_exact(width);
-    let code = |element: &[u8]| {
-        element
-            .iter()
-            .rev()
-            .fold(0, |code, &b| code << 8 | u64::from(b))
-    };
-    elements.map(code).collect()
+    let payload = folder.payload(name);
+    let code = |code: u64, byte: &u8| code << 8 | u64::from(*byte);
+    let elements = payload.chunks_exact(width);
+    elements
+        .map(|element| element.iter().rev().fold(0, code))
+        .collect()
 }
 
 /// The same array with other codes; the header stays what it is.
 pub fn put(folder: &Folder, from: &str, to: &str, width: usize, codes: &[u64]) {
-    let mut bytes = folder.read(from);
-    let start = data(&bytes);
-    assert_eq!(bytes.len() - start, width * codes.len());
-    for (element, code) in bytes[start..].chunks_exact_mut(width).zip(codes) {
-        element.copy_from_slice(&code.to_le_bytes()[..width]);
-    }
-    folder.write(to, bytes);
+    folder.with_payload(from, to, |bytes| {
+        assert_eq!(bytes.len(), width * codes.len());
+        for (element, code) in bytes.chunks_exact_mut(width).zip(codes) {
+            element.copy_from_slice(&code.to_le_bytes()[..width]);
+        }
+    });
 }
 
 pub fn save(folder: &Folder, descr: &str, shape: &[usize], width: usize, codes: &[u64]) {
@@ -120,4 +101,17 @@ pub fn word(state: u64) -> u64 {
     let x = state.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1;
     let x = (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x ^ x >> 32
+}
+
+/// The same array with each code changed.
+pub fn change(
+    folder: &Folder,
+    from: &str,
+    to: &str,
+    width: usize,
+    change: impl Fn(usize, u64) -> u64,
+) {
+    let all = codes(folder, from, width).into_iter().enumerate();
+    let all: Vec<u64> = all.map(|(at, code)| change(at, code)).collect();
+    put(folder, from, to, width, &all);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{codes, folder, put, replay, save};
+use super::{codes, folder, put, save};
 use crate::support::{Folder, Members, Says};
 
 fn found(folder: &Folder, options: &str, at: &str) -> Vec<Value> {
@@ -30,11 +30,11 @@ fn bits_of_inputs_and_rows_nearby() {
         let mut a = codes(&folder, "a.npy", 2);
         a[5 * 128 + 77] ^= 1 << 11;
         put(&folder, "a.npy", "wrong.npy", 2, &a);
-        replay(&folder, &format!("{product} wrong.npy b.npy"), "d.npy");
+        folder.replay(&format!("{product} wrong.npy b.npy"), "d.npy");
         let all = found(&folder, &format!("{product} a.npy b.npy d.npy"), "5,9");
         says(&all, "input_flipped", json!([5, 77, 11]));
 
-        replay(&folder, &format!("{product} a.npy b.npy"), "d.npy");
+        folder.replay(&format!("{product} a.npy b.npy"), "d.npy");
         let mut d = codes(&folder, "d.npy", 4);
         d[3 * 24 + 4] = d[2 * 24 + 4];
         d[9 * 24 + 4] ^= 0x0005_a5a5;
@@ -55,8 +55,7 @@ fn a_bit_of_c() {
     let mut c = codes(&folder, "c.npy", 4);
     c[8 * 24 + 2] ^= 1 << 26;
     put(&folder, "c.npy", "wrong.npy", 4, &c);
-    replay(
-        &folder,
+    folder.replay(
         "--arch a100 --dtype fp16 a.npy b.npy --c wrong.npy",
         "d.npy",
     );
@@ -72,8 +71,8 @@ fn a_bit_of_c() {
 fn a_schedule_is_named_and_nothing_that_was_tried_is_told() {
     let folder = folder("bf16", [24, 24, 512], 17);
     let other = "--arch a100 --dtype bf16 --schedule cublas-sliced a.npy b.npy";
-    replay(&folder, other, "d.npy");
-    replay(&folder, "--arch a100 --dtype bf16 a.npy b.npy", "plain.npy");
+    folder.replay(other, "d.npy");
+    folder.replay("--arch a100 --dtype bf16 a.npy b.npy", "plain.npy");
     let (d, plain) = (codes(&folder, "d.npy", 4), codes(&folder, "plain.npy", 4));
     let at = (0..d.len()).find(|&at| d[at] != plain[at]).unwrap();
     let place = format!("{},{}", at / 24, at % 24);
@@ -101,7 +100,7 @@ fn a_schedule_is_named_and_nothing_that_was_tried_is_told() {
 fn what_a_long_k_leaves_out() {
     let folder = folder("fp16", [2, 2, 9000], 17);
     let product = "--arch a100 --dtype fp16 a.npy b.npy";
-    replay(&folder, product, "d.npy");
+    folder.replay(product, "d.npy");
     let mut d = codes(&folder, "d.npy", 4);
     d[0] ^= 0x155;
     save(&folder, "<f4", &[2, 2], 4, &d);

@@ -1,5 +1,6 @@
 //! docs/architectures.md: the table of all instructions of the catalogue.
 
+use crate::support::table;
 use std::fmt::Write;
 
 use tcverify::emu::model::{Architecture, Instruction, Rule};
@@ -18,21 +19,18 @@ fn the_page_of_architectures_lists_every_instruction() {
 }
 
 /// Columns of the overview: formats that always occur together, or others that do in their place.
-pub(super) const COLUMNS: [(&str, &[&[Format]]); 10] = [
+pub(super) const COLUMNS: [(&str, &[&[Format]]); 10] = table! {
     ("FP16", &[&[Fp16]]),
     ("BF16", &[&[Bf16]]),
     ("TF32 (AMD: XF32)", &[&[Tf32], &[Xf32]]),
-    (
-        "FP8 (E4M3, E5M2; AMD: FNUZ)",
-        &[&[E4m3, E5m2], &[E4m3fnuz, E5m2fnuz]],
-    ),
+    ("FP8 (E4M3, E5M2; AMD: FNUZ)", &[&[E4m3, E5m2], &[E4m3fnuz, E5m2fnuz]]),
     ("FP6 (E3M2, E2M3)", &[&[E3m2, E2m3]]),
     ("FP4 (E2M1)", &[&[E2m1]]),
     ("FP32", &[&[Fp32]]),
     ("FP64", &[&[Fp64]]),
     ("INT8, UINT8", &[&[Int8, Uint8]]),
     ("INT4, UINT4", &[&[Int4, Uint4]]),
-];
+};
 
 fn overview() -> String {
     let mut text = String::from("| architecture | GPUs | instruction |");

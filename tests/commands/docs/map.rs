@@ -1,6 +1,7 @@
 //! docs/architecture.md names every folder and file at the top of src/ and every crate, and nothing that is not there;
 //! crates depend on lower floors alone, and files import each other in no circle.
 
+use crate::support::table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -224,19 +225,13 @@ fn every_file_is_a_module() {
 
 #[test]
 fn a_circle_of_files_would_be_seen() {
-    let files = [
+    let files = table! {
         ("a/mod.rs", "mod b;\nmod c;\npub use b::B;\n"),
         ("a/b.rs", "use super::c;\npub struct B(c::C);\n"),
-        (
-            "a/c.rs",
-            "use crate::a::{self, B as Other};\npub struct C;\n",
-        ),
-        (
-            "d.rs",
-            "use crate::a::B;\n#[cfg(test)]\nmod tests {\n    use crate::e::E;\n}\n",
-        ),
+        ("a/c.rs", "use crate::a::{self, B as Other};\npub struct C;\n"),
+        ("d.rs", "use crate::a::B;\n#[cfg(test)]\nmod tests {\n    use crate::e::E;\n}\n"),
         ("e.rs", "use super::d;\n"),
-    ];
+    };
     let files = files.map(|(name, source)| (name.to_owned(), source.to_owned()));
     let found = circles::of(&files.into());
     assert_eq!(found, [["a/b.rs", "a/c.rs"]]);

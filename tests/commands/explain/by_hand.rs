@@ -1,5 +1,6 @@
 //! Worked examples of the literature, each number derived by hand.
 
+use crate::support::table;
 use tcverify::emu::{Catalogue, Choice, Wanted, WantedScale};
 use tcverify::explain::{Explanation, Of, Step, Term, Wish};
 use tcverify::num::Format;
@@ -201,21 +202,13 @@ fn references_lose_where_they_should() {
 fn specials_name_their_terms() {
     let ampere = choice("ampere", "mma", Format::Fp16);
     let (inf, nan, one) = (0x7c00, 0x7e00, 0x3c00);
-    for (a, b, notes) in [
-        (
-            [one, inf, one],
-            [one, 0, one],
-            vec!["NaN from k 1 (infinity times zero)"],
-        ),
+    for (a, b, notes) in table! {
+        ([one, inf, one], [one, 0, one], vec!["NaN from k 1 (infinity times zero)"]),
         ([one, one, nan], [one, one, one], vec!["NaN from k 2"]),
         ([inf, one, one], [one, one, inf], vec!["+Inf from k 0, k 2"]),
-        (
-            [inf, one, one],
-            [one, one, inf | 0x8000],
-            vec!["+Inf from k 0", "-Inf from k 2"],
-        ),
+        ([inf, one, one], [one, one, inf | 0x8000], vec!["+Inf from k 0", "-Inf from k 2"]),
         ([one; 3], [one; 3], vec![]),
-    ] {
+    } {
         let explanation = explained(&Element::new(&a, &b), &ampere);
         assert_eq!(only(&explanation).notes, notes, "{a:x?} {b:x?}");
     }

@@ -1,20 +1,19 @@
 //! The page of an element: bits at their weights, units side by side, and where they part.
 
 use crate::html::shown;
-use crate::support::{Folder, Npy, Says, halves, listed, rows};
+use crate::support::{Folder, Says, claims};
 use tcverify::emu::Catalogue;
 
 /// A row of A and a column of B.
 fn folder(a: &[f32], b: &[f32]) -> Folder {
     let folder = Folder::new();
-    folder.save("a.npy", &Npy::new("<f2", &[1, a.len()], halves(a)));
-    folder.save("b.npy", &Npy::new("<f2", &[b.len(), 1], halves(b)));
+    folder.f16("a.npy", &[1, a.len()], a);
+    folder.f16("b.npy", &[b.len(), 1], b);
     folder
 }
 
 fn page(folder: &Folder, arch: &str) -> String {
-    let explain = format!("explain --arch {arch} --dtype fp16 a.npy b.npy --at 0,0 --html e.html");
-    folder.passes(&explain);
+    claims! {folder, "explain --arch {arch} --dtype fp16 a.npy b.npy --at 0,0 --html e.html | 0"}
     folder.text("e.html")
 }
 
@@ -56,8 +55,7 @@ fn a_title_begins_with_the_file() {
     let folder = parting();
     let product = "--arch v100 --dtype fp16 a.npy b.npy";
     folder.passes(&format!("replay {product} -o d.npy"));
-    let explain = format!("explain {product} d.npy --at 0,0 --html e.html");
-    folder.passes(&explain);
+    claims! {folder, "explain {product} d.npy --at 0,0 --html e.html | 0"}
     let page_of = folder.text("e.html");
     page_of.says("<title>d.npy: D[0, 0] on v100 - ");
 }
@@ -110,9 +108,8 @@ fn every_unit_is_drawn() {
 #[test]
 fn schedules_are_drawn_by_operations() {
     let folder = Folder::new();
-    let explain = "explain --arch a100,h100 --instruction mma --dtype bf16 --schedule cublas-workspace --split-k 3 \
-                   generate:1:normal:2x192 generate:2:normal:192x2 --at 1,1 --html e.html";
-    folder.passes(explain);
+    claims! {folder, "explain --arch a100,h100 --instruction mma --dtype bf16 --schedule cublas-workspace --split-k \
+    3 generate:1:normal:2x192 generate:2:normal:192x2 --at 1,1 --html e.html | 0"}
     let page_of = folder.text("e.html");
     assert_eq!(page_of.matches("data-name=\"chain over ").count(), 3);
     page_of.says("<title>D[1, 1] on a100, h100 - ");
@@ -124,18 +121,14 @@ fn schedules_are_drawn_by_operations() {
 fn what_is_refused() {
     let folder = parting();
     let explain = "explain --dtype fp16 a.npy b.npy --at 0,0";
-    for [more, words] in rows! {"
+    claims! {folder, "
+        each {explain} ~ | 2
         --arch h100,a100 | h100,a100
         --arch h100,nothing --html e.html | nothing
         --arch h100 --html a.npy | a.npy | overwrite
         --arch h100 --html e.html --json | --json
         --arch a100,a100,a100,a100,a100,a100,a100,a100,a100 --html e.html | 9 units | 8
     "}
-    {
-        let words = &listed(words)[..];
-        let run = folder.fails(&format!("{explain} {more}"));
-        run.mentions(words);
-    }
     assert_eq!(folder.names(), ["a.npy", "b.npy"]);
 }
 

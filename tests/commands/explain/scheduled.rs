@@ -97,8 +97,7 @@ fn steps_of_many_chains_are_shown_when_asked_for() {
     let entries = chain.list("chain");
     let step = entries.iter().find(|entry| entry["step"] == 10).unwrap();
     // Eight products a step, eight steps in the slice before.
-    assert_eq!(step["k"], serde_json::json!([72, 80]));
-    assert_eq!(step["products"][0]["k"], 72);
+    holds! {step, "k = [72, 80] | products.0.k = 72"}
     claims! {folder, "explain {product} {OPERANDS} --at 7,32 --steps 99 | 2"}
 }
 

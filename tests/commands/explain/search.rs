@@ -1,6 +1,6 @@
 //! What a tampered D is traced back to, and what it is not.
 
-use crate::support::Says;
+use crate::support::{Says, table};
 
 use std::collections::BTreeSet;
 
@@ -183,14 +183,11 @@ fn references_and_other_models() {
         let element = element(&format!("reference {i}"));
         let ours = element.replay(&wgmma().arithmetic);
         let volta = choice("volta", "mma", Format::Fp16).arithmetic;
-        let others = [
+        let others = table! {
             (u64::from(chain(&element).to_bits()), Hypothesis::IeeeChain),
-            (
-                u64::from(exactly(&element).to_bits()),
-                Hypothesis::ExactValue,
-            ),
+            (u64::from(exactly(&element).to_bits()), Hypothesis::ExactValue),
             (element.replay(&volta), Hypothesis::OtherModel),
-        ];
+        };
         for (d, hypothesis) in others.iter().filter(|(d, _)| *d != ours) {
             let found = found(&element, &wgmma(), Format::Fp32, *d);
             for &(other, kind) in &others {

@@ -1,6 +1,6 @@
 //! Reports in files and on standard output. What every form says is kept by `pinned`.
 
-use crate::support::{claims, rows};
+use crate::support::claims;
 
 use super::{CHECK, example};
 
@@ -26,7 +26,8 @@ fn files_and_standard_output_hold_the_same() {
 fn two_reports_do_not_share_a_place_nor_one_that_of_an_input() {
     let folder = example();
     let names = folder.names();
-    for [options, words] in rows! {"
+    claims! {folder, "
+        each {CHECK} d.npy ~ | refused
         --junit x --markdown x | cannot go to the same place
         --junit x --markdown ./x --json x | cannot go to the same place
         --junit - --json - | cannot go to the same place
@@ -36,10 +37,7 @@ fn two_reports_do_not_share_a_place_nor_one_that_of_an_input() {
         --github --markdown - | --github and a report
         --junit nowhere/x | nowhere/x
     "}
-    {
-        claims! {folder, "{CHECK} d.npy {options} | refused | {words}"}
-        assert_eq!(folder.names(), names, "{options}");
-    }
+    assert_eq!(folder.names(), names);
 }
 
 #[test]

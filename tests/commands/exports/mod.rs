@@ -7,7 +7,7 @@ mod junit;
 mod scripts;
 mod workflows;
 
-use crate::support::{Folder, Npy, floats, halves, le32};
+use crate::support::{Folder, Npy, floats, halves};
 
 /// Two by three times three by two, with C; one element of D is an ulp too large in `d.npy`, none in
 /// `good.npy`.
@@ -22,8 +22,8 @@ pub fn example() -> Folder {
     folder.save("b.npy", &Npy::new("<f2", &[3, 2], b));
     let c = floats(&[10.0, 20.0, 30.0, 40.0]);
     folder.save("c.npy", &Npy::new("<f4", &[2, 2], c));
-    folder.save("d.npy", &Npy::new("<f4", &[2, 2], le32(&given)));
-    folder.save("good.npy", &Npy::new("<f4", &[2, 2], floats(&d)));
+    folder.f32_codes("d.npy", &[2, 2], &given);
+    folder.f32("good.npy", &[2, 2], &d);
     folder
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::example;
-use crate::support::{Folder, Run, Says, words};
+use crate::support::{Folder, Run, Says, table, words};
 
 fn script(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -241,22 +241,14 @@ fn pushes_that_unpack_without_end_are_refused_unopened() {
         for i in $(seq 9); do git tag -m x t$i t$((i - 1)); done")
     .expect(0);
     let started = std::time::Instant::now();
-    for (limits, tag, word) in [
+    for (limits, tag, word) in table! {
         ("", "wide", "has more than 100000 files and folders"),
-        (
-            "TCVERIFY_PUSH_FILES=50",
-            "wide",
-            "has more than 50 files and folders",
-        ),
+        ("TCVERIFY_PUSH_FILES=50", "wide", "has more than 50 files and folders"),
         ("TCVERIFY_PUSH_BYTES=5000", "wide", "more than 5000 bytes"),
         ("", "deep", "folders in more than 64 folders"),
         ("", "t9", "more than 8 tags lead to its commit"),
-        (
-            "TCVERIFY_PUSH_SECONDS=0.001",
-            "deep",
-            "not judged within 0.001 s",
-        ),
-    ] {
+        ("TCVERIFY_PUSH_SECONDS=0.001", "deep", "not judged within 0.001 s"),
+    } {
         sh(&format!("{limits} git push -q target.git {tag}"))
             .expect(1)
             .mentions(&[word]);

@@ -2,7 +2,7 @@
 
 use yaml_rust2::{Yaml, YamlLoader};
 
-use crate::support::Folder;
+use crate::support::{Folder, claims};
 
 /// Every text under a key of this name, wherever it stands; of a list each of its texts.
 fn under(yaml: &Yaml, key: &str, found: &mut Vec<String>) {
@@ -27,14 +27,11 @@ fn captures(folder: &Folder) {
     for (name, seed) in [("first", 1), ("second", 2)] {
         std::fs::create_dir_all(folder.path(&format!("captures/{name}"))).unwrap();
         for (role, shape) in [("a", "16x32"), ("b", "32x8")] {
-            let make = format!(
-                "generate generate:{seed}:normal:{shape} {formats} --role {role} -o captures/{name}/{role}.npy"
-            );
-            folder.passes(&make);
+            claims! {folder, "generate generate:{seed}:normal:{shape} {formats} --role {role} -o \
+            captures/{name}/{role}.npy | 0"}
         }
         let [a, b, d] = ["a", "b", "d"].map(|role| format!("captures/{name}/{role}.npy"));
-        let replay = format!("replay --arch h100 {formats} {a} {b} -o {d}");
-        folder.passes(&replay);
+        claims! {folder, "replay --arch h100 {formats} {a} {b} -o {d} | 0"}
         let case = r#"{"arch": "h100", "dtype": "bf16"}"#;
         folder.write(&format!("captures/{name}/case.json"), case);
     }

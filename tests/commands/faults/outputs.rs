@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use super::{CHECK, good, temporary};
-use crate::support::{claims, fixture, say};
+use crate::support::{claims, fixture, say, table};
 
 #[cfg(target_os = "linux")]
 #[test]
@@ -104,31 +104,16 @@ fn readers_that_leave() {
 fn files_that_may_not_be_read() {
     let folder = good();
     fs::create_dir(folder.path("folder")).unwrap();
-    for (arguments, words) in [
-        (
-            "check --arch ampere --dtype fp16 folder b.npy d.npy",
-            "folder: is a directory",
-        ),
-        (
-            "check --arch ampere --dtype fp16 a.npy b.npy folder",
-            "folder: is a directory",
-        ),
-        (
-            "check --model folder --dtype fp16 a.npy b.npy d.npy",
-            "folder: ",
-        ),
-        (
-            "check --arch ampere --dtype fp16 --schedule-file folder a.npy b.npy d.npy",
-            "folder: ",
-        ),
-        (
-            "check --arch ampere --dtype fp16 --against folder a.npy b.npy d.npy",
-            "folder: ",
-        ),
+    for (arguments, words) in table! {
+        ("check --arch ampere --dtype fp16 folder b.npy d.npy", "folder: is a directory"),
+        ("check --arch ampere --dtype fp16 a.npy b.npy folder", "folder: is a directory"),
+        ("check --model folder --dtype fp16 a.npy b.npy d.npy", "folder: "),
+        ("check --arch ampere --dtype fp16 --schedule-file folder a.npy b.npy d.npy", "folder: "),
+        ("check --arch ampere --dtype fp16 --against folder a.npy b.npy d.npy", "folder: "),
         ("infer folder d.npy", "folder"),
         ("digest folder", "folder: is a directory"),
         ("inspect folder", "folder: is a directory"),
-    ] {
+    } {
         folder.tcverify(arguments).refuses(&[words]);
     }
     let path = folder.path("a.npy");

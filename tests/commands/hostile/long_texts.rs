@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tcverify::libraries::{self, MAX_TEXT};
 
-use crate::support::{Folder, good, words};
+use crate::support::{Folder, good, table, words};
 
 /// What is quadratic in this takes minutes.
 const LONG: usize = 300_000;
@@ -59,41 +59,18 @@ fn paths() {
 fn names_and_patterns() {
     let folder = good();
     let long = "n".repeat(LONG);
-    for (what, case) in [
-        (
-            "a field",
-            json!({"name": "one", "a": "a.npy", "b": "b.npy", "d": "d.npy", &long: 1}),
-        ),
-        (
-            "an architecture",
-            json!({"name": "one", "arch": &long, "a": "a.npy", "b": "b.npy", "d": "d.npy"}),
-        ),
-        (
-            "a format",
-            json!({"name": "one", "dtype": &long, "a": "a.npy", "b": "b.npy", "d": "d.npy"}),
-        ),
-        (
-            "a schedule",
-            json!({"name": "one", "schedule": &long, "a": "a.npy", "b": "b.npy", "d": "d.npy"}),
-        ),
-        (
-            "an operation",
-            json!({"name": "one", "operation": &long, "x": "a.npy", "y": "d.npy"}),
-        ),
-        (
-            "a kernel",
-            json!({"name": "one", "kernel": &long, "a": "a.npy", "b": "b.npy", "d": "d.npy"}),
-        ),
+    for (what, case) in table! {
+        ("a field", json!({"name": "one", "a": "a.npy", "b": "b.npy", "d": "d.npy", &long: 1})),
+        ("an architecture", json!({"name": "one", "arch": &long, "a": "a.npy", "b": "b.npy", "d": "d.npy"})),
+        ("a format", json!({"name": "one", "dtype": &long, "a": "a.npy", "b": "b.npy", "d": "d.npy"})),
+        ("a schedule", json!({"name": "one", "schedule": &long, "a": "a.npy", "b": "b.npy", "d": "d.npy"})),
+        ("an operation", json!({"name": "one", "operation": &long, "x": "a.npy", "y": "d.npy"})),
+        ("a kernel", json!({"name": "one", "kernel": &long, "a": "a.npy", "b": "b.npy", "d": "d.npy"})),
         ("a name of stars", case(&"*".repeat(LONG), "a.npy")),
-        (
-            "a pattern of stars",
-            json!({"name": "*", "a": "a.npy", "b": "b.npy", "d": format!("d.npz#{}", "*".repeat(LONG))}),
-        ),
-        (
-            "a pattern",
-            json!({"name": "*", "a": "a.npy", "b": "b.npy", "d": format!("d.npz#{long}*{long}")}),
-        ),
-    ] {
+        ("a pattern of stars",
+            json!({"name": "*", "a": "a.npy", "b": "b.npy", "d": format!("d.npz#{}", "*".repeat(LONG))})),
+        ("a pattern", json!({"name": "*", "a": "a.npy", "b": "b.npy", "d": format!("d.npz#{long}*{long}")})),
+    } {
         gives_no_verdict(&folder, what, case);
     }
     // A long name alone is no fault.
@@ -115,28 +92,16 @@ fn policies() {
         json!({"schema": "tcverify.manifest/1", "cases": [case("one", "a.npy")]}).to_string(),
     );
     let long = "n".repeat(LONG);
-    for (what, rules) in [
+    for (what, rules) in table! {
         ("a field", json!({&long: true})),
-        (
-            "an architecture",
-            json!({"models": {"architectures": [&long]}}),
-        ),
-        (
-            "architectures",
-            json!({"models": {"architectures": vec!["nn"; LONG / 4]}}),
-        ),
+        ("an architecture", json!({"models": {"architectures": [&long]}})),
+        ("architectures", json!({"models": {"architectures": vec!["nn"; LONG / 4]}})),
         ("a schedule", json!({"schedules": {"names": [&long]}})),
-        (
-            "schedules",
-            json!({"schedules": {"names": vec!["nn"; LONG / 4]}}),
-        ),
+        ("schedules", json!({"schedules": {"names": vec!["nn"; LONG / 4]}})),
         ("an operation", json!({"operations": {"variants": [&long]}})),
-        (
-            "operations",
-            json!({"operations": {"variants": vec!["n n"; LONG / 4]}}),
-        ),
+        ("operations", json!({"operations": {"variants": vec!["n n"; LONG / 4]}})),
         ("a word", json!({"scope": &long})),
-    ] {
+    } {
         let mut policy = rules;
         policy["schema"] = "tcverify.policy/1".into();
         // Outside of the folder of the cases, where their author cannot write it.

@@ -6,7 +6,7 @@ mod page;
 
 pub use browser::shown;
 
-use crate::support::{Folder, Npy, floats, halves};
+use crate::support::Folder;
 
 /// 512 x 384 times a column of ones, so that D's elements are the row's number; the elements that
 /// `wrong` names are another number.
@@ -20,10 +20,10 @@ pub fn folder(wrong: &dyn Fn(usize, usize) -> bool) -> Folder {
             (i / 384) as f32
         }
     });
-    folder.save("a.npy", &Npy::new("<f2", &[512, 1], halves(&a)));
-    folder.save("b.npy", &Npy::new("<f2", &[1, 384], halves(&[1.0; 384])));
+    folder.f16("a.npy", &[512, 1], &a);
+    folder.f16("b.npy", &[1, 384], &[1.0; 384]);
     let d: Vec<f32> = d.collect();
-    folder.save("d.npy", &Npy::new("<f4", &[512, 384], floats(&d)));
+    folder.f32("d.npy", &[512, 384], &d);
     folder
 }
 

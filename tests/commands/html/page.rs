@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{CHECK, folder, page};
-use crate::support::{Folder, Members, Npy, Says, claims, floats, halves, words};
+use crate::support::{Folder, Members, Says, claims, words};
 
 /// The JSON that the script draws.
 fn data(page: &str) -> Value {
@@ -118,10 +118,7 @@ fn the_verdict_and_its_sources_are_there() {
 fn a_digest_has_a_page_too() {
     let folder = folder(&|_, _| false);
     let wanted = "0".repeat(64);
-    let check = format!(
-        "check --arch ampere --dtype fp16 --d-digest {wanted} a.npy b.npy -q --html page.html"
-    );
-    folder.differs(&check);
+    claims! {folder, "check --arch ampere --dtype fp16 --d-digest {wanted} a.npy b.npy -q --html page.html | 1"}
     let page = folder.text("page.html");
     assert!(page.contains(&wanted) && page.contains("The reproduced D has a different digest."));
 }
@@ -202,13 +199,13 @@ fn two_runs_and_any_number_of_threads_give_the_same_page() {
 fn the_page_stays_small_whatever_d_is() {
     let folder = Folder::new();
     let a = vec![1.0; 3000];
-    folder.save("a.npy", &Npy::new("<f2", &[3000, 1], halves(&a)));
-    folder.save("b.npy", &Npy::new("<f2", &[1, 3000], halves(&a)));
+    folder.f16("a.npy", &[3000, 1], &a);
+    folder.f16("b.npy", &[1, 3000], &a);
     // Two of three elements differ, in no order.
     let d: Vec<f32> = (0..9_000_000_u64)
         .map(|i| ((i * i / 7) % 3) as f32)
         .collect();
-    folder.save("d.npy", &Npy::new("<f4", &[3000, 3000], floats(&d)));
+    folder.f32("d.npy", &[3000, 3000], &d);
     let page = page(&folder, 1);
     assert!(page.len() < 1_000_000, "{}", page.len());
 }

@@ -2,18 +2,16 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members};
+use crate::support::{Folder, Members, claims};
 
 /// A and B of a format, and D of a product of them.
 fn captured(dtype: &str, product: &str) -> Folder {
     let folder = Folder::new();
     for (role, seed, shape) in [("a", 5, "24x96"), ("b", 6, "96x20")] {
         let spec = format!("generate:{seed}:normal:{shape}");
-        let made = format!("generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy");
-        folder.passes(&made);
+        claims! {folder, "generate {spec} --dtype {dtype} --role {role} -q -o {role}.npy | 0"}
     }
-    let replay = format!("replay --dtype {dtype} {product} a.npy b.npy -q -o d.npy");
-    folder.passes(&replay);
+    claims! {folder, "replay --dtype {dtype} {product} a.npy b.npy -q -o d.npy | 0"}
     folder
 }
 

@@ -1,12 +1,12 @@
 //! Files, formats and shapes.
 
-use crate::support::{Folder, Members, Npy, claims, floats, halves};
+use crate::support::{Folder, Members, Npy, claims};
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.save("a.npy", &Npy::new("<f2", &[1, 2], halves(&[1.0, 2.0])));
-    folder.save("b.npy", &Npy::new("<f2", &[2, 1], halves(&[1.0, 3.0])));
-    folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[7.0])));
+    folder.f16("a.npy", &[1, 2], &[1.0, 2.0]);
+    folder.f16("b.npy", &[2, 1], &[1.0, 3.0]);
+    folder.f32("d.npy", &[1, 1], &[7.0]);
     folder
 }
 
@@ -26,7 +26,7 @@ fn formats_are_found_where_files_cannot_say_them() {
     // 3 * 5 in E2M3 and much else in other formats.
     folder.save("a.npy", &Npy::new("|u1", &[1, 1], vec![0x14]));
     folder.save("b.npy", &Npy::new("|u1", &[1, 1], vec![0x1a]));
-    folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[15.0])));
+    folder.f32("d.npy", &[1, 1], &[15.0]);
     let report = folder.json("identify --json - a.npy b.npy d.npy");
     let fits = report.list("fits");
     assert!(!fits.is_empty());
@@ -48,16 +48,14 @@ fn kernels_of_codes_without_a_type_are_found() {
     let made =
         "replay --arch h100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3";
     folder.passes(&format!("{made} a.npy b.npy -q -o d.npy"));
-    let search = "identify --arch h100 a.npy b.npy d.npy";
-    let text = folder.stdout(search);
-    let command = "--dtype bf16 --acc fp32 --schedule cublas-workspace --split-k 3";
-    assert!(text.contains(command), "{text}");
+    claims! {folder, "identify --arch h100 a.npy b.npy d.npy | 0
+    | --dtype bf16 --acc fp32 --schedule cublas-workspace --split-k 3"}
 }
 
 #[test]
 fn a_result_of_no_model_exits_with_1() {
     let folder = folder();
-    folder.save("d.npy", &Npy::new("<f4", &[1, 1], floats(&[7.5])));
+    folder.f32("d.npy", &[1, 1], &[7.5]);
     claims! {folder, r"identify a.npy b.npy d.npy | 1 | ^NONE  gives this D, of\_"}
     assert_eq!(
         folder.differs("identify --quiet a.npy b.npy d.npy").stdout,
@@ -85,10 +83,7 @@ fn what_cannot_be_is_said() {
             .tcverify(&format!("identify {arguments}"))
             .refuses(words);
     };
-    refuses(
-        "--dtype e4m3 a.npy b.npy d.npy",
-        &["a.npy", "requested formats", "fp16"],
-    );
+    claims! {folder, "identify --dtype e4m3 a.npy b.npy d.npy | refused | a.npy | requested formats | fp16"}
     refuses("a.npy b.npy a.npy", &["a.npy", "1x2", "1x1"]);
     refuses("a.npy a.npy d.npy", &["inner dimensions differ"]);
     refuses("missing.npy b.npy d.npy", &["missing.npy"]);
@@ -117,13 +112,11 @@ fn numbers_of_torch_are_operands() {
     let folder = Folder::new();
     let operands =
         "generate:torch-cuda-randn:420:0:132:31x256 generate:torch-cuda-randn:420:4:132:256x16";
-    let made = format!("replay --arch h100 --dtype bf16 {operands} -q -o d.npy");
-    folder.passes(&made);
+    claims! {folder, "replay --arch h100 --dtype bf16 {operands} -q -o d.npy | 0"}
     assert!(
         folder
             .stdout(&format!("identify --dtype bf16 {operands} d.npy"))
             .contains("hopper wgmma")
     );
-    let compare = format!("compare --dtype bf16 d.npy d.npy {operands}");
-    folder.passes(&compare);
+    claims! {folder, "compare --dtype bf16 d.npy d.npy {operands} | 0"}
 }

@@ -2,13 +2,12 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, Says, holds, rows};
+use crate::support::{Folder, Members, Says, claims, holds, rows};
 
 /// A product of a kernel, made by `replay`, and what `identify` says of it: text and JSON.
 fn identified(product: &str, operands: &str, options: &str) -> (String, Value) {
     let folder = Folder::new();
-    let made = format!("replay {product} {operands} -o d.npy");
-    folder.passes(&made);
+    claims! {folder, "replay {product} {operands} -o d.npy | 0"}
     let run = folder.tcverify(&format!(
         "identify {options} --json found.json {operands} d.npy"
     ));
@@ -151,8 +150,7 @@ fn operands_that_decide_between_schedules_do() {
             let command = fit["names"][0].string("command");
             let options = command.strip_prefix("tcverify check ").unwrap();
             let options = options.split(" generate:").next().unwrap();
-            let replay = format!("replay {options} a.npy b.npy -o d.npy");
-            folder.passes(&replay);
+            claims! {folder, "replay {options} a.npy b.npy -o d.npy | 0"}
             std::fs::read(folder.path("d.npy")).unwrap()
         });
         assert_ne!(digests[0], digests[1], "{apart}");

@@ -58,9 +58,8 @@ fn every_command_can_be_pasted() {
         folder.passes(line);
     };
     let product = "generate:1:normal:12x96 generate:2:normal:96x16";
-    make(&format!(
-        "replay --arch ampere --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3 {product} -o d16.npy"
-    ));
+    claims! {folder, "replay --arch ampere --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3 \
+    {product} -o d16.npy | 0"}
     let found = identified(
         &folder,
         &words! {"--dtype | bf16 | generate:1:normal:12x96 | generate:2:normal:96x16 | d16.npy"},
@@ -70,9 +69,7 @@ fn every_command_can_be_pasted() {
     make("generate generate:3:normal:48x12 --dtype fp16 --role a -o a.npy");
     make("generate generate:4:normal:16x48 --dtype fp16 --role b -o b.npy");
     make("generate generate:5:normal:12x16 --dtype fp32 --role c -o c.npy");
-    make(
-        "replay --arch hopper --dtype fp16 --transpose-a --transpose-b --c c.npy a.npy b.npy -o d.npy",
-    );
+    claims! {folder, "replay --arch hopper --dtype fp16 --transpose-a --transpose-b --c c.npy a.npy b.npy -o d.npy | 0"}
     let names = [
         ("a.npy", "it's A.npy"),
         ("c.npy", "$HOME c;.npy"),

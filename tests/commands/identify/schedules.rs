@@ -5,7 +5,7 @@ use serde_json::Value;
 use tcverify::forms::grouped;
 
 use crate::support::hidden::number::Dice;
-use crate::support::{Folder, Members, Npy, claims, floats, le16};
+use crate::support::{Folder, Members, Npy, claims, le16, table};
 
 fn made(arch: &str, product: &str, operands: &str) -> Folder {
     let folder = Folder::new();
@@ -25,27 +25,17 @@ fn kernels_are_found() {
     let operands = "generate:5:normal:17x640 generate:5:normal:640x24";
     let odd = "generate:5:normal:17x610 generate:5:normal:610x24";
     let e4m3 = "generate:5:normal:17x1024 generate:5:normal:1024x24";
-    for (arch, dtype, schedule, operands) in [
+    for (arch, dtype, schedule, operands) in table! {
         ("ampere", "bf16", "cublas-workspace --split-k 5", operands),
-        (
-            "ampere",
-            "bf16",
-            "cublas-splitk-serial --split-k 4",
-            operands,
-        ),
+        ("ampere", "bf16", "cublas-splitk-serial --split-k 4", operands),
         ("ampere", "fp16", "cublas-sliced", operands),
-        (
-            "hopper",
-            "bf16",
-            "cutlass-splitk-parallel --split-k 4 --tile-k 64",
-            operands,
-        ),
+        ("hopper", "bf16", "cutlass-splitk-parallel --split-k 4 --tile-k 64", operands),
         ("ampere", "bf16", "triton-kwidth8", operands),
         ("ampere", "bf16", "cutlass-sm80 --tile-k 64", odd),
         ("ampere", "bf16", "cute-sm80 --tile-k 64", odd),
         ("ampere", "tf32", "cutlass-3xtf32-staged", operands),
         ("hopper", "e4m3", "cutlass-fp8-promote", e4m3),
-    ] {
+    } {
         // Rounded to BF16, a short product hides how it was added up.
         let d = if schedule.starts_with("cublas-") && !schedule.starts_with("cublas-sliced") {
             "bf16"
@@ -101,7 +91,7 @@ fn scales_in_f32_are_a_kernels() {
     for (name, shape) in [("sa.npy", [9, 4]), ("sb.npy", [4, 2])] {
         let numbers = (0..shape[0] * shape[1]).map(|i| 0.25 + i as f32 / 7.0);
         let numbers: Vec<f32> = numbers.collect();
-        folder.save(name, &Npy::new("<f4", &shape, floats(&numbers)));
+        folder.f32(name, &shape, &numbers);
     }
     let files = "--scale-a sa.npy --scale-b sb.npy";
     let product = "--dtype e4m3 --d-dtype bf16 --schedule deepgemm-sm90";
@@ -119,10 +109,7 @@ fn the_search_can_be_forbidden_and_bounded() {
     let operands = "generate:5:normal:17x640 generate:5:normal:640x24";
     let product = "--dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 5";
     let folder = made("ampere", product, operands);
-    let plain = folder.differing(&format!(
-        "identify --schedules never --json - --dtype bf16 {operands} d.npy"
-    ));
-    assert_eq!(plain["schedules"], Value::Null);
+    claims! {folder, "identify --schedules never --json - --dtype bf16 {operands} d.npy | 1 | :schedules = null"}
     let bounded = folder.tcverify(&format!(
         "identify --budget 1 --json - --dtype bf16 {operands} d.npy"
     ));
@@ -166,8 +153,7 @@ fn a_negative_zero_keeps_the_kernel_that_gives_it() {
     folder.save("b.npy", &Npy::new("<u2", &[K, 5], le16(&b)));
     for (schedule, zero) in [("cutlass-sm80", 0x8000_0000), ("cublas-sm80", 0u32)] {
         let product = format!("--dtype bf16 --schedule {schedule} --tile-k 64 a.npy b.npy");
-        let replay = format!("replay --arch cdna3 {product} -o d.npy");
-        folder.passes(&replay);
+        claims! {folder, "replay --arch cdna3 {product} -o d.npy | 0"}
         let d = folder.read("d.npy");
         let at = d.len() - 4 * 5;
         assert_eq!(d[at..at + 4], zero.to_le_bytes(), "{schedule}");

@@ -12,7 +12,7 @@ use super::{
     EIGHT, ORIGIN, WITNESS, commit, cosignature, cosigned, folder, key, log_key, prove, verify,
     witness_key,
 };
-use crate::support::{Folder, Says, claims, words};
+use crate::support::{Folder, Says, claims};
 
 fn text(folder: &Folder, name: &str) -> String {
     folder.text(name)
@@ -228,29 +228,25 @@ fn a_log_is_added_to_and_nothing_else() {
     let folder = folder();
     commit(&folder, "d.npy", "c").expect(0);
     let before = text(&folder, "log.txt");
-    let with = |words: &str| {
-        folder.tcverify(&format!(
-            "commit {} d.npy -o n.json {words}",
-            super::PRODUCT
-        ))
-    };
-    let rest = "--log log.txt --log-key 0.pem --proof n.tlog-proof";
-    with(&format!("--checkpoint other.example {rest}"))
-        .refuses(&["log.txt", "is the log \"example.com/log\""]);
-    with(&format!("--checkpoint a+b {rest}")).refuses(&["without spaces or +"]);
-    with("--checkpoint o.example")
-        .expect(2)
-        .mentions(&["--log"]);
-    with("--log log.txt").expect(2).mentions(&["--checkpoint"]);
-    let other = "--checkpoint example.com/log --log-key 0.pem --proof n.tlog-proof --log";
-    with(&format!("{other} d.npy")).refuses(&["d.npy"]);
-    with(&format!("{other} n.json")).refuses(&["cannot go to the same place"]);
+    let of = super::PRODUCT;
     folder.create("dir");
-    with(&format!("{other} dir")).expect(2);
+    claims! {folder, r#"
+        each commit {of} d.npy -o n.json ~
+        --checkpoint other.example --log log.txt --log-key 0.pem --proof n.tlog-proof | refused | log.txt
+            | is the log "example.com/log"
+        --checkpoint a+b --log log.txt --log-key 0.pem --proof n.tlog-proof | refused | without spaces or +
+        --checkpoint o.example | 2 | --log
+        --log log.txt | 2 | --checkpoint
+        --checkpoint example.com/log --log-key 0.pem --proof n.tlog-proof --log d.npy | refused | d.npy
+        --checkpoint example.com/log --log-key 0.pem --proof n.tlog-proof --log n.json | refused
+            | cannot go to the same place
+        --checkpoint example.com/log --log-key 0.pem --proof n.tlog-proof --log dir | 2
+    "#}
     // While another command holds it.
     let held = std::fs::File::open(folder.path("log.txt")).unwrap();
     held.lock().unwrap();
-    with(&format!("--checkpoint {ORIGIN} {rest}")).refuses(&["log.txt", "is in use"]);
+    claims! {folder, "commit {of} d.npy -o n.json --checkpoint {ORIGIN} --log log.txt --log-key 0.pem --proof n.tlog-proof
+    | refused | log.txt | is in use"}
     drop(held);
     assert_eq!(text(&folder, "log.txt"), before);
     assert!(!folder.path("n.tlog-proof").exists());
@@ -307,10 +303,9 @@ fn an_audit_takes_a_cosigned_checkpoint() {
         ))
     };
     let keys = format!("--checkpoint c.tlog-proof --log-key {log} --witness {witness} --quorum 1");
-    let run = audit(&format!("{keys} --before 2026-11-23T09:00:00Z")).expect(0);
-    run.says_all(words! {"
-        no later than 2026-11-23T08:00:00Z | nobody knew the beacon's value before 2026-11-23T09:00:00Z
-    "});
+    claims! {folder, "audit verify --arch a100 --dtype fp16 --commitment c.json o.bin --own-challenge ch.json {keys} \
+        --before 2026-11-23T09:00:00Z | 0 | no later than 2026-11-23T08:00:00Z
+        | nobody knew the beacon's value before 2026-11-23T09:00:00Z"}
     let run = audit(&format!("{keys} --before 2026-11-23T09:00:00Z --json - -q")).expect(0);
     let report = run.json();
     assert_eq!(report["published"]["no_later_than"], rfc3339(EIGHT));
@@ -330,7 +325,6 @@ fn an_audit_takes_a_cosigned_checkpoint() {
     commit(&folder, "bad.npy", "e").expect(0);
     cosigned(&folder, "e", EIGHT);
     let other = keys.replace("c.tlog-proof", "e.tlog-proof");
-    audit(&other)
-        .expect(1)
-        .mentions(&["e.tlog-proof: proves nothing", "is not leaf 1"]);
+    claims! {folder, "audit verify --arch a100 --dtype fp16 --commitment c.json o.bin --own-challenge ch.json {other}
+    | 1 | &e.tlog-proof: proves nothing | &is not leaf 1"}
 }

@@ -33,10 +33,8 @@ fn a_second_commitment_to_one_product_is_found() {
         .expect(1)
         .mentions(&["there is more than one commitment to a product: c.json, e.json"]);
     // A D cut in another way would be another root to choose by.
-    folder
-        .passes(&format!(
-            "commit {PRODUCT} d.npy --block-rows 3 -o g.json --checkpoint example.com/log --log log.txt --log-key 0.pem --proof g.tlog-proof"
-        ));
+    claims! {folder, "commit {PRODUCT} d.npy --block-rows 3 -o g.json --checkpoint example.com/log --log log.txt \
+    --log-key 0.pem --proof g.tlog-proof | 0"}
     twice(&folder, "c.json o.json g.json")
         .expect(1)
         .mentions(&["c.json, g.json"]);

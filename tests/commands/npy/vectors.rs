@@ -1,7 +1,7 @@
 //! Vectors and axes of one, as NumPy's `matmul` takes them.
 
 use crate::support::random::Random;
-use crate::support::{Folder, Npy, claims, halves};
+use crate::support::{Folder, Npy, claims, halves, table};
 
 const UNIT: &str = "--arch hopper --dtype fp16";
 const K: usize = 64;
@@ -31,8 +31,7 @@ fn product(a: [&[usize]; 2], b: [&[usize]; 2], c: [&[usize]; 2]) -> Folder {
     ] {
         folder.save(file, &Npy::new(descr, shape, data.to_vec()));
     }
-    let replay = format!("replay {UNIT} --acc fp16 --c mc.npy ma.npy mb.npy -o md.npy");
-    folder.passes(&replay);
+    claims! {folder, "replay {UNIT} --acc fp16 --c mc.npy ma.npy mb.npy -o md.npy | 0"}
     let payload = folder.read("md.npy").split_off(128);
     assert_eq!(payload.len(), of_c.len());
     folder.save("d.npy", &Npy::new("<f2", c[1], payload));
@@ -41,33 +40,17 @@ fn product(a: [&[usize]; 2], b: [&[usize]; 2], c: [&[usize]; 2]) -> Folder {
 
 #[test]
 fn a_product_of_vectors_is_that_of_rows_and_columns() {
-    for (a, b, c, index) in [
-        (
-            [&[1, K][..], &[K][..]],
-            [&[K, 5][..]; 2],
-            [&[1, 5][..], &[5][..]],
-            "[0, 3]",
-        ),
+    for (a, b, c, index) in table! {
+        ([&[1, K][..], &[K][..]], [&[K, 5][..]; 2], [&[1, 5][..], &[5][..]], "[0, 3]"),
         ([&[5, K]; 2], [&[K, 1], &[K]], [&[5, 1], &[5]], "[3, 0]"),
         ([&[1, K], &[K]], [&[K, 1], &[K]], [&[1, 1], &[]], "[0, 0]"),
-        (
-            [&[5, K]; 2],
-            [&[K, 3], &[1, K, 3]],
-            [&[5, 3], &[1, 5, 3]],
-            "[1, 0]",
-        ),
-        (
-            [&[2, 5, K]; 2],
-            [&[K, 3], &[1, 1, K, 3]],
-            [&[2, 5, 3], &[1, 2, 5, 3]],
-            "[0, 1, 0]",
-        ),
-    ] {
+        ([&[5, K]; 2], [&[K, 3], &[1, K, 3]], [&[5, 3], &[1, 5, 3]], "[1, 0]"),
+        ([&[2, 5, K]; 2], [&[K, 3], &[1, 1, K, 3]], [&[2, 5, 3], &[1, 2, 5, 3]], "[0, 1, 0]"),
+    } {
         let folder = product(a, b, c);
         let check = format!("check {UNIT} --acc fp16 --c c.npy a.npy b.npy d.npy");
         folder.passes(&check);
-        let replay = format!("replay {UNIT} --acc fp16 --c c.npy a.npy b.npy -o r.npy");
-        folder.passes(&replay);
+        claims! {folder, "replay {UNIT} --acc fp16 --c c.npy a.npy b.npy -o r.npy | 0"}
         assert_eq!(folder.read("r.npy"), folder.read("md.npy"));
         // A wrong element has an index of two axes.
         let mut wrong = folder.read("d.npy");
@@ -95,17 +78,14 @@ fn all_that_judges_takes_vectors_alike() {
     folder.passes(&report);
     folder.passes("verify-report r.json");
     // Rows of a committed D are of its axes.
-    let prove = "commit prove --commitment c.json --blocks 0 d.npy -o p.json --rows rows.npy";
-    folder.passes(prove);
+    claims! {folder, "commit prove --commitment c.json --blocks 0 d.npy -o p.json --rows rows.npy | 0"}
     folder.passes("commit verify --commitment c.json p.json rows.npy");
     let challenge = "audit challenge c.json --beacon 8430af44c2b90c8d --elements 9 -o ch.json";
     folder.passes(challenge);
     let files = "--commitment c.json --challenge ch.json -o o.bin";
-    let open = format!("audit open {unit} {operands} {files}");
-    folder.passes(&open);
+    claims! {folder, "audit open {unit} {operands} {files} | 0"}
     let files = "--commitment c.json --own-challenge ch.json o.bin";
-    let verify = format!("audit verify {unit} {files} --a a.npy --c c.npy");
-    folder.passes(&verify);
+    claims! {folder, "audit verify {unit} {files} --a a.npy --c c.npy | 0"}
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Members, Npy, Says, rows, words};
+use crate::support::{Folder, Members, Npy, Says, claims, rows, words};
 
 /// Numbers of two bytes between 1 and 4, of both signs.
 fn save(folder: &Folder, name: &str, shape: &[usize]) {
@@ -106,8 +106,7 @@ fn rows_do_not_depend_on_each_other() {
     folder.save("two_sum.npy", &Npy::new("<f4", &[2, 9, 2], sums.repeat(2)));
     let two = OWN.replace("n4_", "two_n4_");
     folder.passes(&format!("check {two} two_n4.npy"));
-    let words = format!("check {two} two_sum.npy --output row_sum");
-    folder.passes(&words);
+    claims! {folder, "check {two} two_sum.npy --output row_sum | 0"}
     // Heads before tokens.
     let turned = |data: &[u8], tokens: usize, heads: usize, width: usize| -> Vec<u8> {
         let at = |head: usize, token: usize| (token * heads + head) * width;
@@ -134,15 +133,13 @@ fn rows_do_not_depend_on_each_other() {
     );
     let turned = format!("{} --layout bhsd", OWN.replace("n4_", "t_n4_"));
     folder.passes(&format!("check {turned} t_n4.npy"));
-    let words = format!("check {turned} t_sum.npy --output row_sum");
-    folder.passes(&words);
+    claims! {folder, "check {turned} t_sum.npy --output row_sum | 0"}
     // A sum that is another number is seen.
     let mut wrong = sums;
     wrong[5] ^= 1;
     folder.save("wrong.npy", &Npy::new("<f4", &[1, 9, 2], wrong));
-    let words = format!("check {OWN} wrong.npy --output row_sum --json - --no-causes");
-    let report = folder.differing(&words);
-    assert_eq!(report["outcome"]["comparison"]["mismatches"], 1);
+    claims! {folder, "check {OWN} wrong.npy --output row_sum --json - --no-causes | 1
+    | :outcome.comparison.mismatches = 1"}
 }
 
 /// Which power an element got, and what the other one would be.

@@ -1,7 +1,7 @@
 //! llama.cpp's products of quantised rows against a model in plain f32 that shares no code with the tool.
 
 use crate::support::gguf::{Quantised, Rule};
-use crate::support::{Folder, Npy, claims, le32};
+use crate::support::{Folder, claims};
 
 const SHARED: &str = "x=x_codes.npy scale=x_d.npy weight=w_codes.npy weight_scale=w_d.npy";
 
@@ -19,7 +19,7 @@ fn saved(model: &Quantised, rule: Rule, name: &str) -> Folder {
     model.save(&folder);
     let d = model.by(rule);
     let shape = [model.tokens(), d.len() / model.tokens()];
-    folder.save(name, &Npy::new("<f4", &shape, le32(&d)));
+    folder.f32_codes(name, &shape, &d);
     folder
 }
 

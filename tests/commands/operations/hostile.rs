@@ -1,7 +1,7 @@
 //! What is no request, no variant, no array.
 
 use super::copied;
-use crate::support::{Folder, Npy, claims, rows};
+use crate::support::{Folder, Npy, claims, rows, table};
 
 #[test]
 fn what_cannot_be_replayed_says_why() {
@@ -27,7 +27,8 @@ fn what_cannot_be_replayed_says_why() {
 #[test]
 fn requests_that_contradict_themselves_are_refused() {
     let folder = copied();
-    for [words, why] in rows! {r#"
+    claims! {folder, r#"
+        each check --op ~ | usage
         rms_norm op_x.npy op_w.npy op_hf.npy | --eps
         rms_norm --eps=-1 op_x.npy op_w.npy op_hf.npy | zero or positive
         rms_norm --eps nan op_x.npy op_w.npy op_hf.npy | zero or positive
@@ -65,33 +66,21 @@ fn requests_that_contradict_themselves_are_refused() {
         rms_norm --variant vllm-fused-add --eps 1e-6 x=f_x.npy residual=f_x.npy weight=f_w.npy y=f_vllm.npy
             | this variant takes 2-byte elements
     "#}
-    {
-        let run = folder.fails(&format!("check --op {words}"));
-        assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
-        assert_eq!(run.stdout, "", "{words}");
-    }
 }
 
 #[test]
 fn variant_files_that_are_none_are_refused() {
     let folder = copied();
     let text = folder.stdout("ops --raw attention flash-attention-2");
-    for (from, to, why) in [
+    for (from, to, why) in table! {
         ("tcverify.operation/1", "tcverify.operation/9", "schema"),
-        (
-            "\"ftz\": true",
-            "\"ftz\": true, \"surprise\": 1",
-            "surprise",
-        ),
+        ("\"ftz\": true", "\"ftz\": true, \"surprise\": 1", "surprise"),
         ("\"fused_sum\": true", "\"fused_sum\": 3", "boolean"),
         ("128,\n          128", "4294967296,\n          128", "tile"),
         ("\"instruction\"", "\"\u{1b}[31m\"", "control character"),
-        (
-            "\"evidence\": \"published\",\n  \"sources\"",
-            "\"evidence\": \"captured\",\n  \"sources\"",
-            "evidence cannot exceed that of its parts",
-        ),
-    ] {
+        ("\"evidence\": \"published\",\n  \"sources\"", "\"evidence\": \"captured\",\n  \"sources\"",
+            "evidence cannot exceed that of its parts"),
+    } {
         assert!(text.contains(from), "{from}");
         folder.write("mine.json", text.replacen(from, to, 1));
         let words = "check --op attention --arch a100 --variant-file mine.json op_q.npy op_k.npy op_v.npy op_fa.npy";
@@ -101,26 +90,14 @@ fn variant_files_that_are_none_are_refused() {
     }
     let other = folder.tcverify("ops --raw attention flash-attention-4");
     let other = other.expect(0).stdout;
-    for (from, to, why) in [
+    for (from, to, why) in table! {
         ("\"fragment\": 32", "\"fragment\": 0", "fragment must be"),
-        (
-            "\"fragment\": 32",
-            "\"fragment\": 96",
-            "multiple of the fragment",
-        ),
-        (
-            "\"frequency\": 16",
-            "\"frequency\": 0",
-            "frequency must be 1",
-        ),
+        ("\"fragment\": 32", "\"fragment\": 96", "multiple of the fragment"),
+        ("\"frequency\": 16", "\"frequency\": 0", "frequency must be 1"),
         ("0.6951461434364319,", "\"inf\",", "coefficients must be"),
         ("\"sum\": \"packed8\"", "\"sum\": \"packed9\"", "packed9"),
-        (
-            "\"polynomial\": {\n        \"coe",
-            "\"no\": {\n        \"coe",
-            "no",
-        ),
-    ] {
+        ("\"polynomial\": {\n        \"coe", "\"no\": {\n        \"coe", "no"),
+    } {
         assert!(other.contains(from), "{from}: {other}");
         folder.write("mine.json", other.replacen(from, to, 1));
         let words = "check --op attention --arch b200 --variant-file mine.json n4_q.npy n4_k.npy n4_v.npy n4.npy";
@@ -195,8 +172,7 @@ fn elements_that_are_not_rotated_are_copied() {
     for (name, code) in [("cos.npy", 0x3f80), ("sin.npy", 0)] {
         folder.save(name, &Npy::new("<V2", &[1, 1], bytes(&[code])));
     }
-    let words = "check --op rope --variant vllm --dtype bf16 x.npy cos.npy sin.npy y=x.npy";
-    folder.passes(words);
+    claims! {folder, "check --op rope --variant vllm --dtype bf16 x.npy cos.npy sin.npy y=x.npy | 0"}
 }
 
 #[test]
@@ -223,9 +199,7 @@ fn manifests_of_operations_are_refused_in_words() {
     );
     folder.passes("batch m.json --quiet");
     // Which kind of case it is may be a default, too; a null takes it away.
-    folder.passes(
-        "replay --arch a100 --dtype fp16 generate:1:normal:4x4 generate:2:normal:4x4 -o p.npy",
-    );
+    claims! {folder, "replay --arch a100 --dtype fp16 generate:1:normal:4x4 generate:2:normal:4x4 -o p.npy | 0"}
     folder.write(
         "m.json",
         r#"{"schema": "tcverify.manifest/1", "defaults": {"operation": "silu", "arch": "a100"},

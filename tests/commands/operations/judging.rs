@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Members, Npy, Says, claims, holds, rows};
+use crate::support::{Folder, Members, Npy, Says, claims, holds, rows, table};
 
 fn cases(manifest: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(super::fixtures().join(manifest)).unwrap();
@@ -54,14 +54,10 @@ fn wrong_arithmetic_differs() {
 #[test]
 fn another_constant_is_another_result() {
     let folder = copied();
-    let wrong = [
+    let wrong = table! {
         ("f_hf", "/rule/sum/lanes", json!("up")),
         ("f_fused", "/rule/sum/warps", json!("serial")),
-        (
-            "f_vllm",
-            "/rule/sum/threads",
-            json!({"single": {"most": 1024, "few": null}}),
-        ),
+        ("f_vllm", "/rule/sum/threads", json!({"single": {"most": 1024, "few": null}})),
         ("f_flashinfer", "/rule/mean", json!("divide")),
         ("f_flashinfer", "/rule/fused_eps", json!(true)),
         ("op_add", "/rule/output", json!("rounded_once")),
@@ -90,25 +86,13 @@ fn another_constant_is_another_result() {
         ("n4_sum", "/rule/thread/rescale_from", json!(0)),
         ("n4_sum", "/rule/thread/sum", json!("in_order")),
         ("n4_sum", "/rule/thread/ascending", json!(true)),
-        (
-            "n4_sum",
-            "/rule/thread/polynomial/last_fragment",
-            json!(true),
-        ),
-        (
-            "n4_causal",
-            "/rule/thread/polynomial/under_masks",
-            json!(false),
-        ),
+        ("n4_sum", "/rule/thread/polynomial/last_fragment", json!(true)),
+        ("n4_causal", "/rule/thread/polynomial/under_masks", json!(false)),
         ("n4_sum", "/rule/thread/polynomial/of_frequency", json!(3)),
         ("n4_sum", "/rule/tiles/1/polynomial/frequency", json!(10)),
-        (
-            "n4_sum",
-            "/rule/tiles/1/polynomial/first_fragment",
-            json!(0),
-        ),
+        ("n4_sum", "/rule/tiles/1/polynomial/first_fragment", json!(0)),
         ("n4", "/rule/thread/rescale_from", json!(0)),
-    ];
+    };
     let all = cases("operations.json");
     for (name, pointer, value) in &wrong {
         let case = all.iter().find(|case| case["name"] == *name).unwrap();

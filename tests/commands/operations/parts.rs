@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Members, Npy, Says, claims, holds, rows};
+use crate::support::{Folder, Members, Npy, Says, claims, holds};
 
 const NORM: &str = "check --op rms_norm --engine exact --eps 1e-6 op_x.npy op_w.npy";
 
@@ -35,10 +35,8 @@ fn rows_that_agree_are_identical_in_part() {
     holds! {comparison, "mismatches = 1 | elements = 400 | first.0.index = [0, 3]"}
     assert_eq!(report["reproduced"]["payload_sha256"], Value::Null);
     // A variant that gives what was compared is told, and how much that was.
-    let words = "check --op rms_norm --variant vllm-2024 --eps 1e-6 op_x.npy op_w.npy op_fused.npy --rows 0";
-    let run = folder.differs(words);
-    let said = "pytorch-fused (torch.nn.functional.rms_norm, vectorised; published). It gives all 400 compared elements";
-    assert!(run.stdout.contains(said), "{}", run.stdout);
+    claims! {folder, "check --op rms_norm --variant vllm-2024 --eps 1e-6 op_x.npy op_w.npy op_fused.npy --rows 0 | 1
+    | pytorch-fused (torch.nn.functional.rms_norm, vectorised; published). It gives all 400 compared elements"}
 }
 
 #[test]
@@ -55,9 +53,7 @@ fn samples_have_the_odds_of_the_draw() {
     holds! {sample, "assumes = nobody who could still change the result knew the seed"}
     // All of it is drawn: whatever is wrong is found, and still it is a draw.
     flip(&folder, "op_hf.npy", "bad.npy", 777);
-    let whole = format!("{NORM} bad.npy --sample 1200 --seed 3 --json -");
-    let report = folder.differing(&whole);
-    assert_eq!(report["outcome"]["comparison"]["mismatches"], 1);
+    claims! {folder, "{NORM} bad.npy --sample 1200 --seed 3 --json - | 1 | :outcome.comparison.mismatches = 1"}
     for form in ["--markdown", "--junit", "--html"] {
         claims! {folder, "{NORM} op_hf.npy --sample 50 --seed 3 {form} out -q | 0"}
         let text = folder.text("out");
@@ -157,7 +153,8 @@ fn a_beacon_draws_from_what_was_committed() {
     }
     // A commitment to a product fixes nothing of this.
     folder.write("p.json", r#"{"schema": "tcverify.commitment/1"}"#);
-    for [words, why] in rows! {"
+    claims! {folder, "
+        each {NORM} op_hf.npy ~ | 2
         --sample 5 --seed-from p.json --beacon 1 | is not a commitment
         --sample 5 --seed-from op_x.npy --beacon 1 | op_x.npy
         --sample 5 --seed-from c.json | --beacon
@@ -169,10 +166,6 @@ fn a_beacon_draws_from_what_was_committed() {
         --rows 2..2 | rows 0 to 2
         --rows x | --rows
     "}
-    {
-        let run = folder.fails(&format!("{NORM} op_hf.npy {words}"));
-        assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
-    }
     let digest = "7".repeat(64);
     claims! {folder, "{NORM} --y-digest {digest} --rows 1 | refused | --y-digest and --rows exclude"}
     folder

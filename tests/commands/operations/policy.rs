@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::copied;
-use crate::support::{Folder, Members, Run, Says, holds, json_of, rows};
+use crate::support::{Folder, Members, Run, Says, holds, json_of, rows, table};
 
 /// Arrays in `pushed/`, everything else beside it.
 fn pushed() -> Folder {
@@ -64,62 +64,17 @@ fn each_way_to_weaken_an_operation_is_refused() {
     let folder = pushed();
     folder.copy("op_x.npy", "away.npy");
     let operations = |says: Value| json!({"operations": says});
-    for (case, field, allowing, code) in [
-        (
-            with(norm(), json!({"rows": "0"})),
-            "rows",
-            json!({"scope": "part"}),
-            0,
-        ),
-        (
-            with(norm(), json!({"sample": 1, "seed": 1})),
-            "sample",
-            json!({"scope": "part"}),
-            0,
-        ),
-        (
-            with(norm(), json!({"nan": "any"})),
-            "nan",
-            json!({"nan": "any"}),
-            0,
-        ),
-        (
-            with(norm(), json!({"zero": "any"})),
-            "zero",
-            json!({"zero": "any"}),
-            0,
-        ),
-        (
-            with(norm(), json!({"variant_file": "mine.json"})),
-            "variant_file",
-            operations(json!({"files": true})),
-            0,
-        ),
-        (
-            with(norm(), json!({"eps": "1e30"})),
-            "eps",
-            operations(json!({"largest_eps": null})),
-            1,
-        ),
-        (
-            with(attention(), json!({"softmax_scale": 0.5})),
-            "softmax_scale",
-            operations(json!({"factors": true})),
-            1,
-        ),
-        (
-            with(norm(), json!({"max_mismatches": 1001})),
-            "max_mismatches",
-            json!({"limits": {"mismatches": 1001}}),
-            0,
-        ),
-        (
-            with(norm(), json!({"x": "../away.npy"})),
-            "x",
-            json!({"paths": {"outside": true}}),
-            0,
-        ),
-    ] {
+    for (case, field, allowing, code) in table! {
+        (with(norm(), json!({"rows": "0"})), "rows", json!({"scope": "part"}), 0),
+        (with(norm(), json!({"sample": 1, "seed": 1})), "sample", json!({"scope": "part"}), 0),
+        (with(norm(), json!({"nan": "any"})), "nan", json!({"nan": "any"}), 0),
+        (with(norm(), json!({"zero": "any"})), "zero", json!({"zero": "any"}), 0),
+        (with(norm(), json!({"variant_file": "mine.json"})), "variant_file", operations(json!({"files": true})), 0),
+        (with(norm(), json!({"eps": "1e30"})), "eps", operations(json!({"largest_eps": null})), 1),
+        (with(attention(), json!({"softmax_scale": 0.5})), "softmax_scale", operations(json!({"factors": true})), 1),
+        (with(norm(), json!({"max_mismatches": 1001})), "max_mismatches", json!({"limits": {"mismatches": 1001}}), 0),
+        (with(norm(), json!({"x": "../away.npy"})), "x", json!({"paths": {"outside": true}}), 0),
+    } {
         let run = judged(&folder, &case, json!({}));
         run.refuses(&["case 1 (it)", &format!("`{field}`"), "policy"]);
         judged(&folder, &case, allowing).expect(code);
@@ -130,48 +85,22 @@ fn each_way_to_weaken_an_operation_is_refused() {
 #[test]
 fn a_policy_names_operations_and_what_is_known_of_them() {
     let folder = pushed();
-    for (case, policy, why) in [
-        (
-            norm(),
-            json!({"operations": {"variants": []}}),
-            "no operations between products",
-        ),
-        (
-            norm(),
-            json!({"operations": {"variants": ["softmax", "rms_norm vllm"]}}),
-            "softmax, rms_norm vllm; this is rms_norm hf-eager",
-        ),
-        (
-            attention(),
-            json!({"operations": {"changes": false}}),
-            "the variants' own tiles",
-        ),
-        (
-            attention(),
-            json!({"models": {"architectures": ["h100"]}}),
-            "the policy allows only these: h100",
-        ),
-    ] {
+    for (case, policy, why) in table! {
+        (norm(), json!({"operations": {"variants": []}}), "no operations between products"),
+        (norm(), json!({"operations": {"variants": ["softmax", "rms_norm vllm"]}}),
+            "softmax, rms_norm vllm; this is rms_norm hf-eager"),
+        (attention(), json!({"operations": {"changes": false}}), "the variants' own tiles"),
+        (attention(), json!({"models": {"architectures": ["h100"]}}), "the policy allows only these: h100"),
+    } {
         judged(&folder, &case, policy).refuses(&[why, "case 1 (it)"]);
     }
     // What shows only when a case is opened leaves it without a verdict.
-    for (case, policy, why) in [
-        (
-            norm(),
-            json!({"operations": {"evidence": "captured"}}),
-            "requires rules of evidence captured or better; this one is published",
-        ),
-        (
-            norm(),
-            json!({"limits": {"products": 100}}),
-            "limits a case to 100 multiply-adds",
-        ),
-        (
-            attention(),
-            json!({"limits": {"products": 100}}),
-            "limits a case to 100 multiply-adds",
-        ),
-    ] {
+    for (case, policy, why) in table! {
+        (norm(), json!({"operations": {"evidence": "captured"}}),
+            "requires rules of evidence captured or better; this one is published"),
+        (norm(), json!({"limits": {"products": 100}}), "limits a case to 100 multiply-adds"),
+        (attention(), json!({"limits": {"products": 100}}), "limits a case to 100 multiply-adds"),
+    } {
         let report = judged(&folder, &case, policy).expect(2).json();
         assert_eq!(report["cases"][0]["verdict"], "unjudged");
         let error = report["cases"][0].string("error");

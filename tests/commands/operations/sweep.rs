@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::{Folder, Says, claims, rows, words};
+use crate::support::{Folder, Says, claims, table, words};
 
 /// The square roots of a block by this host's processor, and one of them moved.
 fn digests() -> [String; 2] {
@@ -51,18 +51,14 @@ fn what_is_no_sweep_is_refused() {
     let folder = Folder::new();
     let good = json!({"schema": "tcverify.sweep/1", "operation": "sqrt", "variant": "ieee", "computed_by": "x",
         "blocks": {"63": "0".repeat(64)}});
-    for (pointer, value, why) in [
+    for (pointer, value, why) in table! {
         ("/schema", json!("tcverify.sweep/2"), "schema"),
         ("/blocks", json!({}), "no blocks"),
         ("/blocks", json!({"256": "0".repeat(64)}), "256"),
         ("/blocks", json!({"63": "zz"}), "block 63"),
-        (
-            "/operation",
-            json!("expf"),
-            "is a sweep of expf, but the request is for sqrt",
-        ),
+        ("/operation", json!("expf"), "is a sweep of expf, but the request is for sqrt"),
         ("/operation", json!("\u{1b}[31m"), "is a sweep of"),
-    ] {
+    } {
         let mut bad = good.clone();
         *bad.pointer_mut(pointer).unwrap() = value;
         folder.write("gpu.json", bad.to_string());
@@ -71,7 +67,8 @@ fn what_is_no_sweep_is_refused() {
         assert!(!run.stderr.contains('\u{1b}') && run.stdout.is_empty());
     }
     folder.write("gpu.json", good.to_string());
-    for [words, why] in rows! {"
+    claims! {folder, "
+        each ~ | usage
         sweep sqrt --against gpu.json --blocks 1 | none of these blocks
         sweep sqrt --write m.json --blocks 9-8 | ranges
         sweep sqrt --write m.json --blocks 300 | ranges
@@ -83,12 +80,5 @@ fn what_is_no_sweep_is_refused() {
         sweep sqrt --write m.json --against gpu.json | cannot be used with
         sweep sqrt --against none.json | none.json
     "}
-    {
-        let run = folder.fails(words);
-        assert!(run.stderr.contains(why), "{words}: {}", run.stderr);
-        assert!(
-            run.stdout.is_empty() && !folder.path("m.json").exists(),
-            "{words}"
-        );
-    }
+    assert!(!folder.path("m.json").exists());
 }

@@ -1,7 +1,7 @@
 //! Schedules on the command line: what is replayed is confirmed, and nothing else is.
 
 use crate::support::random::Random;
-use crate::support::{Folder, Members, Npy, Run, Says, claims, holds, le32, words};
+use crate::support::{Folder, Members, Run, Says, claims, holds, words};
 
 const A: &str = "generate:1:normal:4x300";
 const B: &str = "generate:2:normal:300x6";
@@ -63,7 +63,7 @@ fn operands(folder: &Folder, options: &str) -> String {
     for (name, shape) in [("a.npy", [4, 300]), ("b.npy", [300, 6])] {
         let code = |_| 0x3f00_0000 | random.bits() as u32 & 0x80ff_ffff;
         let codes: Vec<u32> = (0..shape[0] * shape[1]).map(code).collect();
-        folder.save(name, &Npy::new("<f4", &shape, le32(&codes)));
+        folder.f32_codes(name, &shape, &codes);
     }
     "a.npy b.npy".to_owned()
 }
@@ -183,6 +183,5 @@ fn c_starts_the_chains_of_a_batch() {
     let product = "--c generate:5:normal:2x4x6 generate:1:normal:2x4x300 generate:2:normal:2x300x6";
     folder.passes(&format!("replay {options} {product} -o d.npy"));
     folder.passes(&format!("check {options} {product} d.npy"));
-    let report = folder.differing(&format!("check {FP16} {product} d.npy --json -"));
-    assert_eq!(report["verdict"], "different");
+    claims! {folder, "check {FP16} {product} d.npy --json - | 1 | :verdict = different"}
 }

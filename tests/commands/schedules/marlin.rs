@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::random::Random;
-use crate::support::{Folder, Members, Npy, Says, claims, halves, le16, words};
+use crate::support::{Folder, Members, Npy, claims, le16, table, words};
 
 /// Operands whose second half of K takes the first half away, so that D shows the order of additions.
 pub struct Product {
@@ -47,7 +47,7 @@ pub fn product(bits: u32, zeros: bool, [m, n, k]: [usize; 3], groups: usize) -> 
     let scales: Vec<f32> = (0..groups * n).map(|i| scales[i % own]).collect();
     let points: Vec<u8> = (0..groups * n).map(|i| points[i % own]).collect();
     folder.save("b.npy", &Npy::new("|u1", &[k, n], codes.clone()));
-    folder.save("s.npy", &Npy::new("<f2", &[groups, n], halves(&scales)));
+    folder.f16("s.npy", &[groups, n], &scales);
     let middle = (1 << (bits - 1)) as f32;
     let zero = |row: usize, column: usize| {
         let point = points[row / (k / groups) * n + column];
@@ -159,8 +159,7 @@ fn scales_of_columns_come_after_it() {
         // The bias is added to what is rounded.
         let bias: Vec<f32> = (0..all.n).map(|i| i as f32 * 1e-4).collect();
         let bias: Vec<f32> = bias.into_iter().map(|x| half(x).to_f32()).collect();
-        all.folder
-            .save("bias.npy", &Npy::new("<f2", &[all.n], halves(&bias)));
+        all.folder.f16("bias.npy", &[all.n], &bias);
         let with_bias = d.chunks(2).enumerate().map(|(i, bytes)| {
             let d = half::f16::from_le_bytes([bytes[0], bytes[1]]).to_f32();
             half(d + bias[i % all.n]).to_bits()
@@ -247,94 +246,50 @@ fn weights_may_lie_transposed() {
 fn what_fits_no_weights_is_refused() {
     let all = product(4, true, [3, 128, 512], 4);
     let folder = &all.folder;
-    let refused = |command: &str, words: &[&str]| {
-        folder.tcverify(command).refuses(words);
-        assert!(!folder.path("o.npy").exists());
-    };
-    let marlin = "--set multiprocessors=108 --kernel marlin-vllm a.npy b.npy -o o.npy";
-    let base = "replay --arch a100 --dtype fp16 --scale-b s.npy";
-    refused(&format!("{base} --weights u4 {marlin}"), &["--zero-b"]);
-    refused(
-        &format!("{base} --weights u4b8 --zero-b z.npy {marlin}"),
-        &["z.npy", "zero point 8"],
-    );
-    let alone = base.replace("--scale-b s.npy", "--zero-b z.npy");
-    refused(&format!("{alone} {marlin}"), &["--zero-b", "--weights"]);
-    refused(&format!("{alone} --weights u4 {marlin}"), &["--scale-b"]);
-    refused(
-        &format!("{base} --weights u4b8 --scale-a s.npy {marlin}"),
-        &["--weights", "--scale-a"],
-    );
-    refused(
-        &format!("{} --weights u4b8 {marlin}", base.replace("s.npy", "z.npy")),
-        &["z.npy"],
-    );
-    refused(
-        &format!("{} --weights u4b8 {marlin}", base.replace("s.npy", "b.npy")),
-        &["b.npy"],
-    );
-    // Tokens of two sequences are rows of one product.
-    folder.save(
-        "t.npy",
-        &Npy::new("<f2", &[2, 3, 512], vec![0; 4 * 3 * 512]),
-    );
-    let two = marlin.replace("a.npy", "t.npy");
-    refused(
-        &format!("{base} --weights u4b8 {two}"),
-        &["t.npy", "two axes"],
-    );
-    // Weights become FP16 or BF16, as A is, and nothing else.
-    for formats in words! {"
-        --dtype e4m3 | --dtype e4m3 --dtype-b e5m2 | --dtype int8 | --dtype fp32 | --dtype tf32
-    "}
-    {
-        folder.save("n.npy", &Npy::new("<u1", &[4, 128], vec![0x38; 4 * 128]));
-        folder.save("o8.npy", &Npy::new("<u1", &[3, 512], vec![0x38; 3 * 512]));
-        let wide = formats.ends_with("32");
-        let [a, scales] = if wide {
-            ["w.npy", "v.npy"]
-        } else {
-            ["o8.npy", "n.npy"]
-        };
-        folder.save("w.npy", &Npy::new("<f4", &[3, 512], vec![0; 4 * 3 * 512]));
-        folder.save("v.npy", &Npy::new("<f4", &[4, 128], vec![0; 4 * 4 * 128]));
-        let gpu = if formats == "--dtype fp32" {
-            "ieee-fma"
-        } else {
-            "h100"
-        };
-        refused(
-            &format!(
-                "replay --arch {gpu} {formats} --weights u4b8 --scale-b {scales} {a} b.npy -o o.npy"
-            ),
-            &["--weights become operands in A's format, fp16 or bf16"],
-        );
+    for (name, descr, shape, byte) in table! {
+        // Tokens of two sequences are rows of one product.
+        ("t.npy", "<f2", &[2, 3, 512][..], 0),
+        ("w.npy", "<f4", &[3, 512], 0),
+        ("v.npy", "<f4", &[4, 128], 0),
+        ("n.npy", "<u1", &[4, 128], 0x38),
+        ("o8.npy", "<u1", &[3, 512], 0x38),
+        // Packed codes.
+        ("p.npy", "<i4", &[64, 128], 0),
+        ("q.npy", "<i4", &[512, 16], 0),
+        ("r.npy", "<i4", &[128, 64], 0),
+    } {
+        let width: usize = descr[2..].parse().unwrap();
+        let bytes = vec![byte; width * shape.iter().product::<usize>()];
+        folder.save(name, &Npy::new(descr, shape, bytes));
     }
-    // Packed codes.
-    folder.save("p.npy", &Npy::new("<i4", &[64, 128], vec![0; 4 * 64 * 128]));
-    let packed = marlin.replace("b.npy", "p.npy");
-    let gptq = "(b[:, None] >> 4 * np.arange(8)[:, None] & 15)";
-    refused(&format!("{base} --weights u4b8 {packed}"), &["p.npy", gptq]);
-    folder.save("q.npy", &Npy::new("<i4", &[512, 16], vec![0; 4 * 64 * 128]));
-    let packed = marlin.replace("b.npy", "q.npy");
-    refused(
-        &format!("{base} --weights u4b8 {packed}"),
-        &["q.npy", "[0, 4, 1, 5, 2, 6, 3, 7]"],
-    );
-    folder.save("r.npy", &Npy::new("<i4", &[128, 64], vec![0; 4 * 64 * 128]));
-    let packed = marlin.replace("b.npy", "r.npy");
-    refused(
-        &format!("{base} --weights u4b8 --transpose-b {packed}"),
-        &["r.npy", "reshape(len(b), -1)"],
-    );
     let mut bytes = folder.read("b.npy");
     bytes[200] = 16;
     folder.write("c.npy", bytes);
-    let large = marlin.replace("b.npy", "c.npy");
-    refused(
-        &format!("{base} --weights u4b8 {large}"),
-        &["c.npy", "no code of 4 bits"],
-    );
+    let marlin = "--set multiprocessors=108 --kernel marlin-vllm -o o.npy";
+    claims! {folder, "
+        each replay --arch a100 --dtype fp16 ~ {marlin} | refused
+        --scale-b s.npy --weights u4 a.npy b.npy | --zero-b
+        --scale-b s.npy --weights u4b8 --zero-b z.npy a.npy b.npy | z.npy | zero point 8
+        --zero-b z.npy a.npy b.npy | --zero-b | --weights
+        --zero-b z.npy --weights u4 a.npy b.npy | --scale-b
+        --scale-b s.npy --weights u4b8 --scale-a s.npy a.npy b.npy | --weights | --scale-a
+        --scale-b z.npy --weights u4b8 a.npy b.npy | z.npy
+        --scale-b b.npy --weights u4b8 a.npy b.npy | b.npy
+        --scale-b s.npy --weights u4b8 t.npy b.npy | t.npy | two axes
+        --scale-b s.npy --weights u4b8 a.npy p.npy | p.npy | (b[:, None] >> 4 * np.arange(8)[:, None] & 15)
+        --scale-b s.npy --weights u4b8 a.npy q.npy | q.npy | [0, 4, 1, 5, 2, 6, 3, 7]
+        --scale-b s.npy --weights u4b8 --transpose-b a.npy r.npy | r.npy | reshape(len(b), -1)
+        --scale-b s.npy --weights u4b8 a.npy c.npy | c.npy | no code of 4 bits
+
+        # Weights become FP16 or BF16, as A is, and nothing else.
+        each replay ~ --weights u4b8 -o o.npy | refused | --weights become operands in A's format, fp16 or bf16
+        --arch h100 --dtype e4m3 --scale-b n.npy o8.npy b.npy
+        --arch h100 --dtype e4m3 --dtype-b e5m2 --scale-b n.npy o8.npy b.npy
+        --arch h100 --dtype int8 --scale-b n.npy o8.npy b.npy
+        --arch ieee-fma --dtype fp32 --scale-b v.npy w.npy b.npy
+        --arch h100 --dtype tf32 --scale-b v.npy w.npy b.npy
+    "}
+    assert!(!folder.path("o.npy").exists());
 }
 
 #[test]
@@ -346,37 +301,30 @@ fn a_product_of_weights_is_judged_in_parts() {
     let number =
         |random: &mut Random| random.between(-999, 999) as f32 * 2f32.powi(random.between(-9, 3));
     let a: Vec<f32> = (0..m * k).map(|_| number(&mut random)).collect();
-    let scales: Vec<f32> = (0..k / 128 * n)
-        .map(|_| random.between(1, 99) as f32 / 1024.0)
-        .collect();
+    let scale = |_| random.between(1, 99) as f32 / 1024.0;
+    let scales: Vec<f32> = (0..k / 128 * n).map(scale).collect();
     let codes: Vec<u8> = (0..k * n).map(|_| random.below(16) as u8).collect();
-    folder.save("a.npy", &Npy::new("<f2", &[m, k], halves(&a)));
-    folder.save("s.npy", &Npy::new("<f2", &[k / 128, n], halves(&scales)));
+    folder.f16("a.npy", &[m, k], &a);
+    folder.f16("s.npy", &[k / 128, n], &scales);
     folder.save("b.npy", &Npy::new("<u1", &[k, n], codes));
     let of = "--arch a100 --dtype fp16 --set multiprocessors=108 --kernel marlin-vllm --weights u4b8 --scale-b s.npy \
               a.npy b.npy";
-    folder.passes(&format!("replay {of} -q -o d.npy"));
-    let in_parts = |code: i32| {
-        let plan = format!("shard plan {of} d.npy --block-rows 16 --shards 3 -o plan.json");
-        folder.passes(&plan);
-        for part in 0..3 {
-            let run = format!("shard run plan.json {part} -o p{part}.json");
-            folder.passes(&run);
-        }
-        let merge = "shard merge plan.json p0.json p1.json p2.json -o merged.json";
-        folder.tcverify(merge).expect(code)
-    };
-    in_parts(0);
-    folder.flip("d.npy", "d.npy", 2, 1);
-    in_parts(1).says("[47, 127]");
+    folder.replay(of, "d.npy");
+    for outcome in ["0", "1 | [47, 127]"] {
+        claims! {folder, "
+            shard plan {of} d.npy --block-rows 16 --shards 3 -o plan.json | 0
+            shard run plan.json 0 -o p0.json | 0
+            shard run plan.json 1 -o p1.json | 0
+            shard run plan.json 2 -o p2.json | 0
+            shard merge plan.json p0.json p1.json p2.json -o merged.json | {outcome}
+        "}
+        folder.flip("d.npy", "d.npy", 2, 1);
+    }
     // Another code of the weights is another product.
-    let plan = format!("shard plan {of} d.npy --block-rows 16 --shards 3 -o plan.json");
-    folder.passes(&plan);
+    claims! {folder, "shard plan {of} d.npy --block-rows 16 --shards 3 -o plan.json | 0"}
     for changed in ["b.npy", "s.npy"] {
         let own = folder.read(changed);
-        let mut other = own.clone();
-        other[200] ^= 1;
-        folder.write(changed, other);
+        folder.flip(changed, changed, own.len() - 200, 1);
         claims! {folder, "shard run plan.json 1 -o p1.json | refused | {changed} | is not the array"}
         folder.write(changed, own);
     }
@@ -387,24 +335,21 @@ fn a_product_of_weights_is_judged_in_parts() {
 fn a_row_of_weights_may_be_a_vector() {
     let Product { folder, k, n, .. } = product(4, false, [1, 128, 512], 4);
     let of = "--arch a100 --dtype fp16 --set multiprocessors=108 --kernel marlin-vllm --weights u4b8 --scale-b s.npy";
-    folder.passes(&format!("replay {of} a.npy b.npy -q -o d.npy"));
-    let payload = |name: &str, bytes: usize| {
-        let file = folder.read(name);
-        file[file.len() - bytes..].to_vec()
-    };
-    folder.save("av.npy", &Npy::new("<f2", &[k], payload("a.npy", 2 * k)));
+    folder.replay(&format!("{of} a.npy b.npy"), "d.npy");
+    folder.save("av.npy", &Npy::new("<f2", &[k], folder.payload("a.npy")));
     folder.save(
         "bv.npy",
-        &Npy::new("|u1", &[1, k, n], payload("b.npy", k * n)),
+        &Npy::new("|u1", &[1, k, n], folder.payload("b.npy")),
     );
-    folder.save("dv.npy", &Npy::new("<f2", &[n], payload("d.npy", 2 * n)));
-    for files in words! {"av.npy b.npy dv.npy | a.npy bv.npy d.npy | av.npy bv.npy d.npy"} {
-        folder.passes(&format!("check {of} {files}"));
-    }
-    let mut wrong = folder.read("dv.npy");
-    *wrong.last_mut().unwrap() ^= 1;
-    folder.write("dv.npy", wrong);
-    folder.differs(&format!("check {of} av.npy bv.npy dv.npy"));
+    folder.save("dv.npy", &Npy::new("<f2", &[n], folder.payload("d.npy")));
+    folder.flip("dv.npy", "wrong.npy", 1, 1);
+    claims! {folder, "
+        each check {of} ~
+        av.npy b.npy dv.npy | 0
+        a.npy bv.npy d.npy | 0
+        av.npy bv.npy d.npy | 0
+        av.npy bv.npy wrong.npy | 1
+    "}
 }
 
 /// An audit reads no kernel's text: the report's schedule, as a file, is what the auditor states. With one scale a column
@@ -414,57 +359,47 @@ fn an_audit_states_the_schedule() {
     for groups in [1, 4] {
         let Product { folder, .. } = product(4, false, [6, 128, 512], groups);
         // Sums that do not cancel, so that their scales count.
-        let a = "generate generate:7:normal:6x512 --dtype fp16 --role a -q -o a.npy";
-        folder.passes(a);
+        folder.generate("a fp16 7:normal:6x512");
         let unit = "--arch a100 --dtype fp16 --weights u4b8";
         let of = format!(
             "{unit} --set multiprocessors=108 --kernel marlin-vllm --scale-b s.npy a.npy b.npy"
         );
-        folder.passes(&format!("replay {of} -q -o d.npy"));
-        folder.passes(&format!("check {of} d.npy --json r.json"));
-        let report: Value = folder.document("r.json");
-        let schedule = &report["rule"]["schedule"];
-        let known = schedule.list("constants").iter().map(|constant| {
-            let mut known = constant.clone();
-            let name = known.string("name").to_owned();
-            known
-                .as_object_mut()
-                .unwrap()
-                .retain(|key, _| key != "name" && key != "value");
-            (name, known)
+        folder.replay(&of, "d.npy");
+        claims! {folder, "check {of} d.npy --json r.json | 0"}
+        let mut file = folder.document("r.json")["rule"]["schedule"].clone();
+        let without = |value: &Value, keep: &dyn Fn(&str) -> bool| -> Value {
+            let all = value.as_object().unwrap().clone().into_iter();
+            all.filter(|(key, _)| keep(key)).collect()
+        };
+        let constants = file.list("constants").iter();
+        let known = constants.map(|known| {
+            (
+                known.string("name").to_owned(),
+                without(known, &|key| key != "name" && key != "value"),
+            )
         });
-        let mut file = schedule.clone();
         file["known_by"] = known.collect();
         file["schema"] = json!("tcverify.schedule/1");
-        let fields = [
-            "schema", "name", "title", "evidence", "sources", "notes", "known_by", "spec",
-        ];
-        file.as_object_mut()
-            .unwrap()
-            .retain(|key, _| fields.contains(&key.as_str()));
-        folder.write("mine.json", file.to_string());
-        let audit = |own: &str| {
-            folder.passes(&format!("commit {of} d.npy -o c.json"));
-            let draw = "audit challenge c.json --beacon 8430af44c2b90c8d --elements 768 -o ch.json";
-            folder.passes(draw);
-            let files = "--commitment c.json --challenge ch.json -o o.bin";
-            folder.passes(&format!("audit open {of} d.npy {files}"));
-            let files = "--commitment c.json --own-challenge ch.json o.bin";
-            folder.tcverify(&format!("audit verify {own} {files}"))
-        };
-        let stated = format!("{unit} --d-dtype fp16 --schedule-file mine.json --with scale_b");
-        let run = audit(&stated).expect(0);
-        assert!(
-            run.stdout.starts_with("IDENTICAL  all 768"),
-            "{groups}: {}",
-            run.stdout
+        let fields =
+            words! {"schema | name | title | evidence | sources | notes | known_by | spec"};
+        folder.write(
+            "mine.json",
+            without(&file, &|key| fields.contains(&key)).to_string(),
         );
+        let stated = format!("{unit} --d-dtype fp16 --schedule-file mine.json --with scale_b");
+        let audit = |own: &str, outcome: &str| {
+            claims! {folder, "
+                commit {of} d.npy -o c.json | 0
+                audit challenge c.json --beacon 8430af44c2b90c8d --elements 768 -o ch.json | 0
+                audit open {of} d.npy --commitment c.json --challenge ch.json -o o.bin | 0
+                audit verify {own} --commitment c.json --own-challenge ch.json o.bin | {outcome}
+            "}
+        };
+        audit(&stated, "0 | ^IDENTICAL  all 768");
         // Weights become 16-bit floats; a schedule of its own, or none, is not the committed one.
-        audit(&stated.replace("--dtype fp16", "--dtype int8")).expect(1);
-        audit(&stated.replace("--schedule-file mine.json", "")).expect(1);
-        let mut wrong = folder.read("d.npy");
-        *wrong.last_mut().unwrap() ^= 1;
-        folder.write("d.npy", wrong);
-        audit(&stated).expect(1);
+        audit(&stated.replace("--dtype fp16", "--dtype int8"), "1");
+        audit(&stated.replace("--schedule-file mine.json", ""), "1");
+        folder.flip("d.npy", "d.npy", 1, 1);
+        audit(&stated, "1");
     }
 }

@@ -1,6 +1,6 @@
 //! Zero points of INT8 operands, as a person gives them.
 
-use crate::support::{Folder, Members, Npy, Says, claims, floats, holds, listed, rows};
+use crate::support::{Folder, Members, Npy, Says, claims, floats, holds, rows};
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 6;
@@ -17,11 +17,8 @@ fn product() -> Folder {
     let bytes = |count: usize| (1..=count as u8).collect::<Vec<u8>>();
     folder.save("a.npy", &Npy::new("|i1", &[ROWS, 1], bytes(ROWS)));
     folder.save("b.npy", &Npy::new("|i1", &[1, COLUMNS], bytes(COLUMNS)));
-    folder.save("sa.npy", &Npy::new("<f4", &[ROWS, 1], floats(&[2.0; ROWS])));
-    folder.save(
-        "sb.npy",
-        &Npy::new("<f4", &[1, COLUMNS], floats(&[0.5; COLUMNS])),
-    );
+    folder.f32("sa.npy", &[ROWS, 1], &[2.0; ROWS]);
+    folder.f32("sb.npy", &[1, COLUMNS], &[0.5; COLUMNS]);
     let azp = integers(ROWS, |row| 10 * row as i32);
     folder.save("azp.npy", &Npy::new("<i4", &[ROWS, 1], azp));
     let adj = integers(COLUMNS, |column| column as i32 - 2);
@@ -144,13 +141,8 @@ fn roundings_of_integers_and_functions_are_explained() {
     schedule["name"] = "mine".into();
     folder.write("relu.json", schedule.to_string());
     let how = format!("{PRODUCT} {SCALES} --schedule-file relu.json --azp-adj adj.npy --at 2,4");
-    let text = folder.stdout(&format!("explain {how}"));
-    text.says_all([
-        // 15 - 2^24 - 16 is no f32.
-        "15 - 16777232  ->  0xfeffffff -16777217",
-        "-16777217 to fp32  ->  0xcb800000 -16777216  off by +1",
-        "relu(-16777216)  ->  0x00000000 0",
-    ]);
+    claims! {folder, "explain {how} | 0 | 15 - 16777232  ->  0xfeffffff -16777217
+    | -16777217 to fp32  ->  0xcb800000 -16777216  off by +1 | relu(-16777216)  ->  0x00000000 0"}
     // Nothing without a rounding is to be compared with.
     assert!(
         folder
@@ -164,41 +156,31 @@ fn roundings_of_integers_and_functions_are_explained() {
 #[test]
 fn one_scale_stands_for_all_rows_or_columns() {
     let folder = product();
-    let one = |x: f32, shape: &[usize]| Npy::new("<f4", shape, floats(&[x]));
-    folder.save("one-a.npy", &one(2.0, &[1]));
-    folder.save("one-b.npy", &one(0.5, &[1, 1]));
-    folder.save("other.npy", &one(0.75, &[]));
-    folder.save("three.npy", &Npy::new("<f4", &[3], floats(&[0.5; 3])));
+    folder.f32("one-a.npy", &[1], &[2.0]);
+    folder.f32("one-b.npy", &[1, 1], &[0.5]);
+    folder.f32("other.npy", &[], &[0.75]);
+    folder.f32("three.npy", &[3], &[0.5; 3]);
     let how = format!("{PRODUCT} --schedule vllm-int8-azp --azp-adj adj.npy");
-    folder.passes(&format!("replay {how} {SCALES} -o d.npy"));
+    claims! {folder, "replay {how} {SCALES} -o d.npy | 0"}
     for [scales, words] in rows! {"
         --scale-a one-a.npy --scale-b sb.npy | one scale for all rows of A
         --scale-a sa.npy --scale-b one-b.npy | one scale for all columns of B
-        --scale-a one-a.npy --scale-b one-b.npy
-            | one scale for all rows of A and one for all columns of B
+        --scale-a one-a.npy --scale-b one-b.npy | one scale for all rows of A and one for all columns of B
     "}
     {
-        let report = format!("check {how} {scales} d.npy");
-        let text = folder.stdout(&report);
-        let said: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains(words), "{words}: {text}");
+        let text = folder.stdout(&format!("check {how} {scales} d.npy"));
+        let said: Vec<&str> = text.split_whitespace().collect();
+        said.join(" ").says(words);
     }
-    claims! {folder, "check {how} {SCALES} d.npy | 0 | !one scale for all"}
-    // Another one gives another D.
-    claims! {folder, "check {how} --scale-a one-a.npy --scale-b other.npy d.npy | 1"}
-    let refused = |scales: &str, words: &[&str]| {
-        let command = format!("check {how} {scales} d.npy");
-        folder.tcverify(&command).refuses(words);
-    };
-    for [given, said] in rows! {"
-        --scale-a three.npy --scale-b sb.npy | scales of A are 3 | 4, 4x1 or a single number
-        --scale-a sa.npy --scale-b three.npy | scales of B are 3 | 6, 1x6 or a single number
-    "}
-    {
-        refused(given, &listed(said));
-    }
-    // Where the library takes no single one, it is refused.
     claims! {folder, "
+        check {how} {SCALES} d.npy | 0 | !one scale for all
+        # Another one gives another D.
+        check {how} --scale-a one-a.npy --scale-b other.npy d.npy | 1
+        check {how} --scale-a three.npy --scale-b sb.npy d.npy | refused | scales of A are 3
+            | 4, 4x1 or a single number
+        check {how} --scale-a sa.npy --scale-b three.npy d.npy | refused | scales of B are 3
+            | 6, 1x6 or a single number
+        # Where the library takes no single one, it is refused.
         replay --arch h100 --dtype e4m3 --schedule torch-scaled-mm-rowwise --scale-a one-a.npy --scale-b one-b.npy generate:1:normal:4x64 generate:2:normal:64x6 -o e.npy
             | refused | scales of A are 1 | 4 or 4x1
     "}
@@ -210,41 +192,32 @@ fn parts_have_them_too() {
     let how = format!(
         "{PRODUCT} {SCALES} --schedule vllm-int8-azp-token --azp azp.npy --azp-adj adj.npy"
     );
-    folder.passes(&format!("replay {how} -o d.npy"));
-    folder.passes(&format!(
-        "shard plan -n 2 --block-rows 2 -o plan.json {how} d.npy"
-    ));
-    for part in 0..2 {
-        folder.passes(&format!("shard run plan.json {part} -o part{part}.json"));
-    }
-    folder.passes("shard merge plan.json part0.json part1.json");
+    claims! {folder, "
+        replay {how} -o d.npy | 0
+        shard plan -n 2 --block-rows 2 -o plan.json {how} d.npy | 0
+        shard run plan.json 0 -o part0.json | 0
+        shard run plan.json 1 -o part1.json | 0
+        shard merge plan.json part0.json part1.json | 0
+    "}
 }
 
 #[test]
 fn what_has_no_place_is_refused() {
     let folder = product();
-    let refused = |options: &str, words: &[&str]| {
-        folder
-            .tcverify(&format!("replay {PRODUCT} {options} -o e.npy"))
-            .refuses(words);
-    };
-    let token = format!("{SCALES} --schedule vllm-int8-azp-token");
-    let tensor = format!("{SCALES} --schedule vllm-int8-azp");
-    refused(&token, &["--azp", "one int32 per row of D", "--azp-adj"]);
-    refused(&tensor, &["--azp-adj", "one int32 per column of D"]);
-    for [given, said] in rows! {"
-        {token} --azp-adj adj.npy | --azp | one int32 per row of D
-        {tensor} --azp azp.npy --azp-adj adj.npy | no --azp
-        {token} --azp adj.npy --azp-adj adj.npy | zero points of the rows are 6
+    claims! {folder, "
+        each replay {PRODUCT} ~ -o e.npy | refused
+        {SCALES} --schedule vllm-int8-azp-token | --azp | one int32 per row of D | --azp-adj
+        {SCALES} --schedule vllm-int8-azp | --azp-adj | one int32 per column of D
+        {SCALES} --schedule vllm-int8-azp-token --azp-adj adj.npy | --azp | one int32 per row of D
+        {SCALES} --schedule vllm-int8-azp --azp azp.npy --azp-adj adj.npy | no --azp
+        {SCALES} --schedule vllm-int8-azp-token --azp adj.npy --azp-adj adj.npy | zero points of the rows are 6
             | must be one int32 per row of D: 4
         --schedule cutlass-sm80 --azp-adj adj.npy | cutlass-sm80 | no zero points
-        {tensor} --azp-adj sb.npy | sb.npy | int32
-        {tensor} --azp-adj adj.npy --alpha 2 | bias is fused
+        {SCALES} --schedule vllm-int8-azp --azp-adj sb.npy | sb.npy | int32
+        {SCALES} --schedule vllm-int8-azp --azp-adj adj.npy --alpha 2 | bias is fused
+        each ~
+        replay {PRODUCT} {SCALES} --schedule vllm-int8-azp --azp-adj adj.npy -o d.npy | 0
     "}
-    {
-        refused(given, &listed(said));
-    }
-    claims! {folder, "replay {PRODUCT} {tensor} --azp-adj adj.npy -o d.npy | 0"}
 }
 
 /// A commitment fixes zero points as it does other operands: D is then drawn by it, opened and replayed, and nobody can
@@ -255,62 +228,42 @@ fn they_are_committed_to() {
     let how = format!(
         "{PRODUCT} {SCALES} --schedule vllm-int8-azp-token --azp azp.npy --azp-adj adj.npy"
     );
-    let run = |words: &str, code: i32| folder.tcverify(words).expect(code);
-    run(&format!("replay {how} -o d.npy"), 0);
-    run(&format!("commit {how} d.npy -o c.json"), 0);
-    let commitment: serde_json::Value = folder.document("c.json");
-    for (field, shape) in [("azp", vec![ROWS, 1]), ("azp_adj", vec![COLUMNS])] {
-        let fixed = &commitment["inputs"][field];
-        holds! {fixed, "format = int32 | lines = whole"}
-        assert_eq!(fixed["shape"], serde_json::json!(shape));
-    }
-    run(&format!("check {how} d.npy --against c.json"), 0);
-    run(
-        "audit challenge c.json --beacon drand-1 --elements 3 -o challenge.json",
-        0,
-    );
-    run(
-        &format!(
-            "audit open {how} d.npy --commitment c.json --challenge challenge.json -o opening"
-        ),
-        0,
-    );
-    let model = "--arch a100 --dtype int8 --d-dtype fp32 --schedule vllm-int8-azp-token";
-    let audit =
-        format!("audit verify {model} --own-challenge challenge.json opening --commitment c.json");
-    // All of them are the auditor's to state.
-    for (stated, missing) in [
-        ("scale_a,scale_b", &["--with azp,", "--with azp_adj,"][..]),
-        ("azp,azp_adj", &["--with scale_a,", "--with scale_b,"]),
-    ] {
-        let refused = folder.differs(&format!("{audit} --with {stated}"));
-        refused.mentions(missing);
-    }
-    let bare = format!("{audit} --with scale_a,scale_b");
-    let audit = format!("{audit} --with scale_a,scale_b,azp,azp_adj");
-    run(&audit, 0);
-    // The own copy of an array is compared with what was committed to.
-    run(&format!("{bare} --azp azp.npy --azp-adj adj.npy"), 0);
+    claims! {folder, "
+        replay {how} -o d.npy | 0
+        commit {how} d.npy -o c.json | 0
+    "}
+    holds! {folder.document("c.json"), "
+        inputs.azp.format = int32 | inputs.azp.lines = whole | inputs.azp.shape = [4, 1]
+        | inputs.azp_adj.format = int32 | inputs.azp_adj.lines = whole | inputs.azp_adj.shape = [6]
+    "}
+    let model = "--arch a100 --dtype int8 --d-dtype fp32 --schedule vllm-int8-azp-token --own-challenge challenge.json \
+                 opening";
+    claims! {folder, "
+        check {how} d.npy --against c.json | 0
+        audit challenge c.json --beacon drand-1 --elements 3 -o challenge.json | 0
+        audit open {how} d.npy --commitment c.json --challenge challenge.json -o opening | 0
+
+        each audit verify {model} --commitment c.json --with ~
+        # All of them are the auditor's to state.
+        scale_a,scale_b | 1 | &--with azp, | &--with azp_adj,
+        azp,azp_adj | 1 | &--with scale_a, | &--with scale_b,
+        scale_a,scale_b,azp,azp_adj | 0
+        # The own copy of an array is compared with what was committed to.
+        scale_a,scale_b --azp azp.npy --azp-adj adj.npy | 0
+    "}
     // Another zero point of a row, for which no D was asked: the commitment is not to it.
     let azp = integers(ROWS, |row| 10 * row as i32 + i32::from(row == 2));
     folder.save("other.npy", &Npy::new("<i4", &[ROWS, 1], azp));
     let wrong = how.replace("azp.npy --azp-adj", "other.npy --azp-adj");
-    run(&format!("replay {wrong} -o wrong.npy"), 0);
+    claims! {folder, "
+        replay {wrong} -o wrong.npy | 0
+        check {wrong} d.npy --against c.json | 1 | &the root of zero points is
+        audit verify {model} --commitment c.json --with scale_a,scale_b --azp other.npy --azp-adj adj.npy | 1
+        # A D of other zero points under the commitment's: what was opened does not compute it.
+        commit {how} wrong.npy -o wrong.json | 0
+        audit challenge wrong.json --beacon drand-1 --elements 24 -o challenge.json | 0
+        audit open {how} wrong.npy --commitment wrong.json --challenge challenge.json -o opening | 0
+        audit verify {model} --commitment wrong.json --with scale_a,scale_b,azp,azp_adj | 1
+    "}
     assert_ne!(folder.read("wrong.npy"), folder.read("d.npy"));
-    let refused = folder.differs(&format!("check {wrong} d.npy --against c.json"));
-    refused.mentions(&["the root of zero points is"]);
-    run(&format!("{bare} --azp other.npy --azp-adj adj.npy"), 1);
-    // A D of other zero points under the commitment's: what was opened does not compute it.
-    run(&format!("commit {how} wrong.npy -o wrong.json"), 0);
-    run(
-        "audit challenge wrong.json --beacon drand-1 --elements 24 -o challenge.json",
-        0,
-    );
-    run(
-        &format!(
-            "audit open {how} wrong.npy --commitment wrong.json --challenge challenge.json -o opening"
-        ),
-        0,
-    );
-    run(&audit.replace("c.json", "wrong.json"), 1);
 }

@@ -3,21 +3,15 @@
 use tcverify::screen::{Fleet, Suite, Whose};
 
 use super::folder;
-use crate::support::{Folder, Run, Says, claims, words};
+use crate::support::{Folder, Run, Says, claims, table};
 use tcverify::words::Word;
 
-const KEYS: [(&str, &str, &str); 2] = [
-    (
-        "one",
-        "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g",
-        "MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
-    ),
-    (
-        "two",
-        "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7",
-        "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
-    ),
-];
+const KEYS: [(&str, &str, &str); 2] = table! {
+    ("one", "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g",
+        "MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="),
+    ("two", "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7",
+        "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw="),
+};
 
 /// Results do not choose what they are judged by: a faulty GPU that answers one product is not clean.
 #[test]
@@ -77,10 +71,8 @@ fn every_product_is_answered() {
     assert_eq!(fleet.gpus[0].condition.word(), "incomplete");
     // All of a library's: only the operator may ask for no more.
     keep(&right, &library);
-    let run = judge(&folder, "challenge.json", "").expect(1);
-    run.says("'--route library'");
-    let run = judge(&folder, "challenge.json", "--route library --json f.json").expect(0);
-    run.says("route library");
+    claims! {folder, "screen judge --suite challenge.json r.json | 1 | '--route library'"}
+    claims! {folder, "screen judge --suite challenge.json r.json --route library --json f.json | 0 | route library"}
     let fleet: Fleet = folder.typed("f.json");
     assert_eq!(fleet.route, Some(Route::Library));
     let claims = fleet.claims(Vec::new());
@@ -90,8 +82,7 @@ fn every_product_is_answered() {
     );
     judge(&folder, "challenge.json", "--route instruction").expect(1);
     // The same of a suite.
-    let run = "screen run suite.json --device simulated --host n --quiet -o r.json";
-    folder.passes(run);
+    claims! {folder, "screen run suite.json --device simulated --host n --quiet -o r.json | 0"}
     let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
     let (mut some, _) = Results::read(&folder.path("r.json"), &suite, id).unwrap();
     some.runs.truncate(1);
@@ -129,8 +120,7 @@ fn challenged(folder: &Folder, host: &str, beacon: &str) {
     let digest = folder.stdout(&commit);
     let digest = &digest[..64];
     let draw = format!("--commitment {digest} --beacon {beacon} --time 2026-11-23T08:01:00Z");
-    let made = format!("screen challenge suite.json {draw} --products 20 -o challenge.json");
-    folder.passes(&made);
+    claims! {folder, "screen challenge suite.json {draw} --products 20 -o challenge.json | 0"}
 }
 
 fn answer(folder: &Folder, host: &str, more: &str) {
@@ -148,30 +138,25 @@ fn judge(folder: &Folder, suite: &str, more: &str) -> Run {
 fn signed_results() {
     let folder = keys();
     let run = "screen run suite.json --device simulated --host n --quiet -o r.json";
-    folder.passes(run);
-    let own = judge(&folder, "suite.json", "").expect(0);
-    own.says("1 of a node's own word, not signed");
-    judge(&folder, "suite.json", "--trust one.pub.pem").refuses(&["r.json", "is not signed"]);
-    folder.passes(&format!("{run} --key one.pem"));
-    let signed = judge(
-        &folder,
-        "suite.json",
-        "--trust two.pub.pem --trust one.pub.pem --json f.json",
-    )
-    .expect(0);
-    signed.says("trusted   1 signed");
+    claims! {folder, "
+        {run} | 0
+        screen judge --suite suite.json r.json | 0 | 1 of a node's own word, not signed
+        screen judge --suite suite.json r.json --trust one.pub.pem | refused | r.json | is not signed
+        {run} --key one.pem | 0
+        screen judge --suite suite.json r.json --trust two.pub.pem --trust one.pub.pem --json f.json | 0
+            | trusted   1 signed
+        screen judge --suite suite.json r.json --trust two.pub.pem | refused | is signed by d75a9801 | --trust
+    "}
     let fleet: Fleet = folder.typed("f.json");
     assert_eq!(fleet.gpus[0].trusted.whose, Whose::Signed);
-    judge(&folder, "suite.json", "--trust two.pub.pem")
-        .refuses(&["is signed by d75a9801", "--trust"]);
     // A signature of other results.
     let text = folder.text("r.json");
     folder.passes(&format!("{run} --gpu 1 --key one.pem"));
     let other = folder.text("r.json");
     let of = |text: &str| text.split("\"ed25519\":\"").nth(1).unwrap()[..128].to_owned();
     folder.write("r.json", text.replace(&of(&text), &of(&other)));
-    judge(&folder, "suite.json", "")
-        .refuses(&["has a signature that d75a9801", "did not make for it"]);
+    claims! {folder, "screen judge --suite suite.json r.json | refused | has a signature that d75a9801
+    | did not make for it"}
 }
 
 #[test]
@@ -183,13 +168,8 @@ fn a_challenge_is_answered() {
     let text = folder.text("challenge.json");
     assert!(text.contains(&"0".repeat(64)));
     answer(&folder, "n", "");
-    let clean = judge(
-        &folder,
-        "challenge.json",
-        "--trust one.pub.pem --json f.json",
-    )
-    .expect(0);
-    clean.says("1 signed, of products drawn after the node committed");
+    claims! {folder, "screen judge --suite challenge.json r.json --trust one.pub.pem --json f.json | 0
+    | 1 signed, of products drawn after the node committed"}
     let fleet: Fleet = folder.typed("f.json");
     let trusted = &fleet.gpus[0].trusted;
     assert_eq!(trusted.whose, Whose::Challenged);
@@ -200,9 +180,8 @@ fn a_challenge_is_answered() {
         "n",
         "--inject product:bit=13,stuck=1,k=3,lane=5,sm=5",
     );
-    let faulty = judge(&folder, "challenge.json", "--trust one.pub.pem").expect(1);
-    faulty.begins("FAULTY  1 GPU: 1 stuck");
-    faulty.says("in lane 5 on SM 5");
+    claims! {folder, "screen judge --suite challenge.json r.json --trust one.pub.pem | 1 | ^FAULTY  1 GPU: 1 stuck
+    | in lane 5 on SM 5"}
     answer(
         &folder,
         "n",
@@ -218,44 +197,45 @@ fn what_is_not_believed() {
     answer(&folder, "m", "");
     // Answers to an older challenge, and those of another GPU.
     challenged(&folder, "n", "2222");
-    judge(&folder, "challenge.json", "").refuses(&["belongs to the suite", "not to this one"]);
+    let judge = "screen judge --suite challenge.json r.json";
+    claims! {folder, "{judge} | refused | belongs to the suite | not to this one"}
     answer(&folder, "m", "");
-    judge(&folder, "challenge.json", "").refuses(&["is not one that the challenge was drawn for"]);
     let run = "screen run challenge.json --device simulated -o r.json";
-    folder.passes(run);
-    judge(&folder, "challenge.json", "").refuses(&["is not signed; a challenge"]);
-    folder.passes(&format!("{run} --key one.pem"));
-    judge(&folder, "challenge.json", "").refuses(&["has no commitment"]);
-    folder.passes(&format!("{run} --host n --key two.pem --commitment n.json"));
-    judge(&folder, "challenge.json", "").refuses(&words! {"
-        is signed by 3d4017c3 | the key that committed is d75a9801
-    "});
-    claims! {folder, "{run} --host n --gpu 3 --key one.pem --commitment n.json | 0"}
-    judge(&folder, "challenge.json", "")
-        .refuses(&["is of GPU 3 of n; the commitment is to GPU 0 of n"]);
+    claims! {folder, "
+        {judge} | refused | is not one that the challenge was drawn for
+        {run} | 0
+        {judge} | refused | is not signed; a challenge
+        {run} --key one.pem | 0
+        {judge} | refused | has no commitment
+        {run} --host n --key two.pem --commitment n.json | 0
+        {judge} | refused | is signed by 3d4017c3 | the key that committed is d75a9801
+        {run} --host n --gpu 3 --key one.pem --commitment n.json | 0
+        {judge} | refused | is of GPU 3 of n; the commitment is to GPU 0 of n
+    "}
     answer(&folder, "n", "");
-    let late = "--received 2026-11-23T09:01:00Z --within";
-    judge(&folder, "challenge.json", &format!("{late} 3600")).expect(0);
-    judge(&folder, "challenge.json", &format!("{late} 3599"))
-        .refuses(&["came 3600 s after the challenge was drawn", "too old"]);
-    judge(&folder, "suite.json", &format!("{late} 3600")).refuses(&["--within is of a challenge"]);
+    claims! {folder, "
+        {judge} --received 2026-11-23T09:01:00Z --within 3600 | 0
+        {judge} --received 2026-11-23T09:01:00Z --within 3599 | refused
+            | came 3600 s after the challenge was drawn | too old
+        screen judge --suite suite.json r.json --received 2026-11-23T09:01:00Z --within 3600 | refused
+            | --within is of a challenge
+    "}
     // Somebody who only claims that all is right.
-    let text = folder.text("r.json");
-    let mut claimed: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut claimed = folder.document("r.json");
     claimed["content"]["failures"] = serde_json::json!([]);
     let results: tcverify::screen::Results =
         serde_json::from_value(claimed["content"].clone()).unwrap();
     let signer = tcverify::sign::Signer::read(&folder.path("one.pem")).unwrap();
     folder.write("r.json", results.signed(Some(&signer)).unwrap());
-    judge(&folder, "challenge.json", "").refuses(&["answers 0 of", "wants the digest of every D"]);
     // A challenge that gives its answers away.
     let (mut open, _) = Suite::read(&folder.path("challenge.json")).unwrap();
     open.products[0].sha256 = tcverify::io::tree::Hash([1; 32]);
     folder.write("open.json", open.text().unwrap());
-    claims! {folder, "screen run open.json --device simulated -o x.json | refused
-    | is a challenge, and says what is right"}
-    let again = "screen challenge challenge.json --beacon 1 -o x.json --commitment";
-    folder
-        .tcverify(&format!("{again} {}", "0".repeat(64)))
-        .refuses(&["drawn from a suite of 'tcverify screen make'"]);
+    let zeros = "0".repeat(64);
+    claims! {folder, "
+        {judge} | refused | answers 0 of | wants the digest of every D
+        screen run open.json --device simulated -o x.json | refused | is a challenge, and says what is right
+        screen challenge challenge.json --beacon 1 -o x.json --commitment {zeros} | refused
+            | drawn from a suite of 'tcverify screen make'
+    "}
 }

@@ -1,5 +1,7 @@
 //! A fleet of 64 with three faulty ones, and what else can be wrong.
 
+use std::collections::HashMap;
+
 use tcverify::check::RequestFields;
 use tcverify::engines::resources;
 use tcverify::forms::Layout;
@@ -10,7 +12,7 @@ use tcverify::screen::{
 };
 
 use super::{folder, suite};
-use crate::support::{Folder, Says, claims, say, words};
+use crate::support::{Folder, Says, claims, say, table, words};
 
 pub fn device(host: &str, inject: Option<&str>) -> Simulated {
     Simulated {
@@ -35,80 +37,64 @@ fn judged(suite: &Suite, devices: &[Simulated]) -> Fleet {
     judge(suite, suite.id(), results(suite, devices), &[]).unwrap()
 }
 
+/// Fails unless a GPU is in this condition, for these words.
+#[track_caller]
+fn found(fleet: &Fleet, gpu: usize, condition: Condition, words: &str) {
+    let gpu = &fleet.gpus[gpu];
+    assert_eq!(gpu.condition, condition, "{gpu:?}");
+    gpu.said.says(words);
+}
+
 /// Which, where, and what kind.
 #[test]
 #[ignore = "long"]
 fn three_faulty_ones_of_64() {
     let suite = suite("a100", Level::Quick);
-    let faults = [
+    // The rest of the fleet has a library of its own in one node.
+    let faults = HashMap::from([
         (17, "product:bit=13,stuck=1,k=3,lane=5,sm=77"),
         (33, "adder:bit=20,stuck=flip,lane=9,sm=3,one-in=200"),
         (50, "rounding:bit=3,stuck=0,lane=30,sm=100,above=70"),
-    ];
-    let devices: Vec<_> = (0..64)
-        .map(|n| {
-            let fault = faults
-                .iter()
-                .find(|(node, _)| *node == n)
-                .map(|(_, fault)| *fault);
-            // The rest of the fleet has a library of its own in one node.
-            let inject = fault.or((n == 60).then_some("schedule:cublas-workspace,split-k=4"));
-            device(&format!("node{n:02}"), inject)
-        })
-        .collect();
-    let fleet = judged(&suite, &devices);
+        (60, "schedule:cublas-workspace,split-k=4"),
+    ]);
+    let one = |n| device(&format!("node{n:02}"), faults.get(&n).copied());
+    let fleet = judged(&suite, &(0..64).map(one).collect::<Vec<_>>());
     assert_eq!(fleet.gpus.len(), 64);
     assert_eq!(fleet.count(Condition::Clean), 60);
     let faulty: Vec<_> = fleet.faulty().map(|gpu| gpu.device.host.as_str()).collect();
     assert_eq!(faulty, ["node17", "node33", "node50"]);
-    let gpu = |n: usize| &fleet.gpus[n];
-    let sms = |n: usize| {
-        gpu(n)
-            .wrong
-            .sms
-            .iter()
-            .map(|(sm, _)| *sm)
-            .collect::<Vec<_>>()
-    };
-    let lanes = |n: usize| {
-        gpu(n)
-            .wrong
-            .lanes
-            .iter()
-            .map(|(lane, _)| *lane)
-            .collect::<Vec<_>>()
-    };
-
-    assert_eq!(gpu(17).condition, Condition::Stuck, "{:?}", gpu(17));
-    assert_eq!((sms(17), lanes(17)), (vec![77], vec![5]));
-    assert_eq!(
-        gpu(17).wrong.fits,
-        ["product:bit=13,stuck=1,k=3,lane=5,sm=77"]
-    );
-    gpu(17).said.says("bit 13 stuck at 1 of a product");
-
-    assert_eq!(gpu(33).condition, Condition::Intermittent, "{:?}", gpu(33));
-    assert_eq!((sms(33), lanes(33)), (vec![3], vec![9]));
-    gpu(33).said.says("bit 20 inverted of the sum");
-
-    assert_eq!(gpu(50).condition, Condition::Intermittent, "{:?}", gpu(50));
-    assert_eq!((sms(50), lanes(50)), (vec![100], vec![30]));
-    gpu(50).said.says("only at 75 °C and above");
-
+    for (gpu, condition, sm, lane, words) in table! {
+        (17, Condition::Stuck, 77, 5, "bit 13 stuck at 1 of a product"),
+        (33, Condition::Intermittent, 3, 9, "bit 20 inverted of the sum"),
+        (50, Condition::Intermittent, 100, 30, "only at 75 °C and above"),
+    } {
+        found(&fleet, gpu, condition, words);
+        let wrong = &fleet.gpus[gpu].wrong;
+        assert_eq!(
+            wrong.sms.iter().map(|(sm, _)| *sm).collect::<Vec<_>>(),
+            [sm]
+        );
+        assert_eq!(
+            wrong
+                .lanes
+                .iter()
+                .map(|(lane, _)| *lane)
+                .collect::<Vec<_>>(),
+            [lane]
+        );
+    }
+    assert_eq!(fleet.gpus[17].wrong.fits, [faults[&17]]);
     // Another order of sums is no fault.
-    assert_eq!(gpu(60).condition, Condition::AnotherKernel, "{:?}", gpu(60));
-    gpu(60).said.says("cublas-workspace");
-    gpu(60).said.lacks("faulty");
+    found(&fleet, 60, Condition::AnotherKernel, "cublas-workspace");
+    fleet.gpus[60].said.lacks("faulty");
 
     let mut html = Vec::new();
     tcverify::forms::html(&fleet.view(), &mut html).unwrap();
     let html = String::from_utf8(html).unwrap();
-    html.says("<h1>Faulty</h1>");
-    html.says("64 GPUs: ");
-    html.says("no GPU computed anything");
-    // What the script counts as it filters.
-    html.says(" data-of=\"GPUs\" ");
-    html.says("\"GPUs by verdict and text\"");
+    // What the script counts as it filters is there, too.
+    html.says_all(words! {r#"
+        <h1>Faulty</h1> | 64 GPUs: | no GPU computed anything | data-of="GPUs" | "GPUs by verdict and text"
+    "#});
     // The script that sorts the table; the page is there to read without it.
     assert!(html.matches("<script").count() == 1 && !html.contains("://"));
     assert_eq!(html.matches("<section id=").count(), 4);
@@ -125,35 +111,19 @@ fn all_alike_is_a_wrong_model() {
     assert_eq!(fleet.count(Condition::WrongModel), 4, "{fleet:?}");
     assert_eq!(fleet.faulty().count(), 0);
     // One of four is one.
-    let mixed: Vec<_> = (0..4)
-        .map(|n| device(&format!("n{n}"), inject.filter(|_| n == 2)))
-        .collect();
+    let mixed = [0, 1, 2, 3].map(|n| device(&format!("n{n}"), inject.filter(|_| n == 2)));
     let fleet = judged(&suite, &mixed);
     assert_eq!(fleet.count(Condition::Clean), 3);
-    assert_eq!(
-        fleet.gpus[2].condition,
-        Condition::Stuck,
-        "{:?}",
-        fleet.gpus[2]
-    );
+    found(&fleet, 2, Condition::Stuck, "");
 }
 
 /// The arithmetic of another architecture on all SMs is named, and is no fault.
 #[test]
 fn another_architecture_is_another_model() {
-    let suite = suite("a100", Level::Quick);
-    let fleet = judged(
-        &suite,
-        &[device("n0", Some("model:v100")), device("n1", None)],
-    );
-    assert_eq!(
-        fleet.gpus[0].condition,
-        Condition::AnotherKernel,
-        "{:?}",
-        fleet.gpus[0]
-    );
-    fleet.gpus[0].said.says("volta mma");
-    assert_eq!(fleet.gpus[1].condition, Condition::Clean);
+    let devices = [device("n0", Some("model:v100")), device("n1", None)];
+    let fleet = judged(&suite("a100", Level::Quick), &devices);
+    found(&fleet, 0, Condition::AnotherKernel, "volta mma");
+    found(&fleet, 1, Condition::Clean, "");
 }
 
 /// A kernel that nobody knows is wrong all over, each time: not one unit.
@@ -167,23 +137,13 @@ fn an_unknown_kernel_is_no_fault() {
         let known = results(&suite, &[device("n0", Some(inject))]);
         let mut unknown = known.clone();
         let fleet = judge(&suite, suite.id(), known, &[]).unwrap();
-        assert_eq!(
-            fleet.gpus[0].condition,
-            Condition::AnotherKernel,
-            "{:?}",
-            fleet.gpus[0]
-        );
+        found(&fleet, 0, Condition::AnotherKernel, "");
         // The same tiles, in a D that no schedule gives.
         for failure in &mut unknown[0].1.failures {
             failure.d_sha256 = tcverify::io::tree::Hash([7; 32]);
         }
         let fleet = judge(&suite, suite.id(), unknown, &[]).unwrap();
-        assert_eq!(
-            fleet.gpus[0].condition,
-            Condition::Alike,
-            "{:?}",
-            fleet.gpus[0]
-        );
+        found(&fleet, 0, Condition::Alike, "");
     }
 }
 
@@ -192,26 +152,14 @@ fn an_unknown_kernel_is_no_fault() {
 fn what_has_no_pattern_is_marginal() {
     let suite = suite("v100", Level::Quick);
     let mut of_one = results(&suite, &[device("n0", Some("adder:bit=9,lane=1,sm=2"))]);
-    let other = results(
-        &suite,
-        &[device(
-            "n0",
-            Some("rounding:bit=22,stuck=flip,lane=20,sm=2"),
-        )],
-    );
-    of_one[0]
-        .1
-        .failures
-        .extend(other.into_iter().flat_map(|(_, results)| {
-            let placed = results.failures.into_iter();
-            placed.filter(|failure| !failure.sms.is_empty())
-        }));
+    let other = device("n0", Some("rounding:bit=22,stuck=flip,lane=20,sm=2"));
+    let other = results(&suite, &[other]).remove(0).1.failures;
+    let placed = other.into_iter().filter(|failure| !failure.sms.is_empty());
+    of_one[0].1.failures.extend(placed);
     of_one[0].1.halves = None;
     let fleet = judge(&suite, suite.id(), of_one, &[]).unwrap();
-    let gpu = &fleet.gpus[0];
-    assert_eq!(gpu.condition, Condition::Marginal, "{gpu:?}");
-    gpu.said.says("in 2 lanes (1, 20) on SM 2");
-    assert!(gpu.wrong.fits.is_empty());
+    found(&fleet, 0, Condition::Marginal, "in 2 lanes (1, 20) on SM 2");
+    assert!(fleet.gpus[0].wrong.fits.is_empty());
 }
 
 /// Products that are wrong whenever they run may only have been run late: heat is not the reason.
@@ -247,8 +195,7 @@ fn a_schedule_is_not_searched() {
     let folder = Folder::new();
     let product = "--arch h100 --dtype tf32 --schedule cutlass-splitk-serial --split-k 2";
     let operands = "generate:11:normal:256x256 generate:11:normal:256x256";
-    let replay = format!("replay {product} {operands} -q -o d.npy");
-    folder.passes(&replay);
+    claims! {folder, "replay {product} {operands} -q -o d.npy | 0"}
     let d = folder.read("d.npy");
     let d = &d[d.len() - 4 * 256 * 256..];
     let mut tile: Vec<u8> = Vec::new();
@@ -382,39 +329,16 @@ fn names_of_nodes_are_data() {
 #[ignore = "long"]
 fn single_faults_are_named() {
     let suite = suite("v100", Level::Quick);
-    for (inject, condition, fits, said) in [
-        (
-            "operand:bit=4,stuck=flip,k=0,lane=30,sm=0",
-            Condition::Stuck,
-            true,
-            "bit 4 inverted of an operand of A",
-        ),
-        (
-            "product:zero,k=3,lane=5,sm=2",
-            Condition::Stuck,
-            true,
-            "zero in place of a product (product 3 of a step)",
-        ),
-        (
-            "adder:zero,columns=1/4,sm=0,one-in=20",
-            Condition::Intermittent,
-            true,
-            "in column 1 of every 4",
-        ),
-        (
-            "product:bit=5+6+7,stuck=flip,k=2,lane=5,sm=2",
-            Condition::Stuck,
-            true,
-            "bits 5, 6, 7 inverted of a product (product 2 of a step)",
-        ),
+    for (inject, condition, fits, said) in table! {
+        ("operand:bit=4,stuck=flip,k=0,lane=30,sm=0", Condition::Stuck, true, "bit 4 inverted of an operand of A"),
+        ("product:zero,k=3,lane=5,sm=2", Condition::Stuck, true, "zero in place of a product (product 3 of a step)"),
+        ("adder:zero,columns=1/4,sm=0,one-in=20", Condition::Intermittent, true, "in column 1 of every 4"),
+        ("product:bit=5+6+7,stuck=flip,k=2,lane=5,sm=2", Condition::Stuck, true,
+            "bits 5, 6, 7 inverted of a product (product 2 of a step)"),
         // Of bits that are inverted together no single one is the fault, and these are no neighbours.
-        (
-            "rounding:bit=20+22+25,stuck=flip,lane=3,sm=0",
-            Condition::Marginal,
-            false,
-            "no stuck or inverted bit, no lost number (always or in few steps of an element)",
-        ),
-    ] {
+        ("rounding:bit=20+22+25,stuck=flip,lane=3,sm=0", Condition::Marginal, false,
+            "no stuck or inverted bit, no lost number (always or in few steps of an element)"),
+    } {
         let fleet = judged(&suite, &[device("n", Some(inject))]);
         let gpu = &fleet.gpus[0];
         assert_eq!(gpu.condition, condition, "{inject}: {gpu:?}");

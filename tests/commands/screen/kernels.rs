@@ -2,14 +2,13 @@
 
 use tcverify::screen::{Condition, Injection, Level, Route, Simulated, Suite, judge, simulate};
 
-use crate::support::{Folder, Says, words};
+use crate::support::{Folder, Says, claims};
 
 const BF16: &str = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT";
 const FP16: &str = "nvjet_sm90_hsh_128x128_64x4_2x1_v_bz_TNN";
 
 fn made(folder: &Folder, name: &str, options: &str) -> Suite {
-    let command = format!("screen make --arch h100 -o {name} {options} --quiet");
-    folder.passes(&command);
+    claims! {folder, "screen make --arch h100 -o {name} {options} --quiet | 0"}
     Suite::read(&folder.path(name)).unwrap().0
 }
 
@@ -110,9 +109,8 @@ fn words_that_do_not_fit() {
     let make = |options: &str| {
         folder.tcverify(&format!("screen make --arch h100 -o suite.json {options}"))
     };
-    make("--kernel nonsense").refuses(&words! {"
-        the kernel nonsense fits no library product of the suite | kernels list
-    "});
+    claims! {folder, "screen make --arch h100 -o suite.json --kernel nonsense | refused
+    | the kernel nonsense fits no library product of the suite | kernels list"}
     // What it leaves open is asked for, of the product that it is about.
     make(&format!("--kernel {BF16}"))
         .refuses(&["fits no library product of the suite", "give `split_k`"]);

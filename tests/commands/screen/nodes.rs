@@ -6,7 +6,7 @@ use tcverify::engines::resources;
 use tcverify::screen::{Route, Suite};
 
 use super::folder;
-use crate::support::{Folder, Says, claims, say, words};
+use crate::support::{Folder, claims, say, table, words};
 
 const SCREEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/screen");
 
@@ -43,10 +43,7 @@ fn write_results_of(folder: &Folder, suite: &str, right: &str, route: Route) {
 /// Draws a challenge for this commitment.
 fn draw(folder: &Folder, commitment: &str) {
     let digest = tcverify::io::tree::Hash::of([&folder.read(commitment)[..]]);
-    let made = format!(
-        "screen challenge suite.json --commitment {digest} --beacon 77 -o challenge.json --quiet"
-    );
-    folder.passes(&made);
+    claims! {folder, "screen challenge suite.json --commitment {digest} --beacon 77 -o challenge.json --quiet | 0"}
 }
 
 /// Signs results by the program for nodes.
@@ -141,17 +138,11 @@ fn the_host_part_of_the_cuda_program() {
 
     // What is no suite.
     let text = folder.text("suite.json");
-    for (changed, words) in [
-        (
-            text.replacen("\"k\":16", "\"k\":32", 1),
-            "edited or damaged",
-        ),
+    for (changed, words) in table! {
+        (text.replacen("\"k\":16", "\"k\":32", 1), "edited or damaged"),
         (text[..text.len() / 2].to_owned(), "cut short"),
-        (
-            text.replacen("screen-suite/1", "screen-suite/9", 1),
-            "no tcverify.screen-suite/1",
-        ),
-    ] {
+        (text.replacen("screen-suite/1", "screen-suite/9", 1), "no tcverify.screen-suite/1"),
+    } {
         folder.write("other.json", changed);
         let run = run("other.json right x.json").expect(2);
         assert!(run.stderr.contains(words), "{run:#?}");
@@ -291,30 +282,17 @@ fn the_module_for_pytorch() {
     }
     let folder = folder();
     write_results(&folder, Route::Library);
-    let formats = [
-        "fp16", "bf16", "tf32", "fp64", "e4m3", "e5m2", "e4m3fnuz", "e2m1", "ue8m0", "int8",
-        "uint4",
-    ];
-    let classes = [
-        "normal",
-        "wide",
-        "subnormal",
-        "special",
-        "cancel",
-        "toggle",
-        "carry",
-        "align",
-        "alternate",
-        "stagger",
-    ];
     let mut list = String::new();
-    for format in formats {
-        for class in classes {
+    for format in
+        words! {"fp16 | bf16 | tf32 | fp64 | e4m3 | e5m2 | e4m3fnuz | e2m1 | ue8m0 | int8 | uint4"}
+    {
+        for class in words! {"
+            normal | wide | subnormal | special | cancel | toggle | carry | align | alternate | stagger
+        "}
+        {
             for (role, seed) in [("a", 1u64), ("b", u64::MAX)] {
                 let name = format!("{format}.{class}.{role}.npy");
-                let spec = format!("generate:{seed}:{class}:4x6");
-                let options = format!("--dtype {format} --role {role} -o {name} --quiet");
-                folder.passes(&format!("generate {spec} {options}"));
+                folder.generate(&format!("{role} {format} {seed}:{class}:4x6 {name}"));
                 list += &format!("{format} {class} {role} {seed} {name}\n");
             }
         }
@@ -331,31 +309,25 @@ fn the_module_for_pytorch() {
         folder.run(&mut python).expect(0);
     };
     tests(&["Operands", "Runs", "Stored"]);
+    let judge = "screen judge --route library --suite";
     if here("openssl", Command::new("openssl").arg("version")) {
         super::challenged::write_keys(&folder);
         tests(&["Commits"]);
         draw(&folder, "commitment.json");
         write_results_of(&folder, "challenge.json", "right", Route::Library);
         tests(&["Answers"]);
-        let judge = |results: &str, more: &str| {
-            folder.tcverify(&format!(
-                "screen judge --route library --suite challenge.json {results} {more}"
-            ))
-        };
-        let judged = judge("answers.json", "--trust one.pub.pem").expect(0);
-        judged.says("1 signed, of products drawn");
-        judge("answers.json", "--trust two.pub.pem").refuses(&["--trust does not name"]);
-        let judged = judge("wrong.json", "").expect(1);
-        judged.begins("FAULTY  1 GPU: ");
-        judge("unsigned.json", "").refuses(&["is not signed"]);
+        claims! {folder, r"
+            {judge} challenge.json answers.json --trust one.pub.pem | 0 | 1 signed, of products drawn
+            {judge} challenge.json answers.json --trust two.pub.pem | refused | --trust does not name
+            {judge} challenge.json wrong.json | 1 | ^FAULTY  1 GPU:\_
+            {judge} challenge.json unsigned.json | refused | is not signed
+        "}
         write_results(&folder, Route::Library);
     }
-    let judged = folder.differs("screen judge --route library --suite suite.json bad.json");
     // One wrong element, each time: a fault, on no SM that is known; never an unknown kernel.
-    judged.begins("FAULTY  1 GPU: ");
-    judged.says("in lane 0 on an unknown SM");
-    claims! {folder, "
-        screen judge --route library --suite suite.json good.json | 0 | 1 clean
+    claims! {folder, r"
+        {judge} suite.json bad.json | 1 | ^FAULTY  1 GPU:\_ | in lane 0 on an unknown SM
+        {judge} suite.json good.json | 0 | 1 clean
         batch bad.json.cases | 1 | 1 different
     "}
 }

@@ -14,8 +14,7 @@ fn captured(cases: &[&str]) -> Folder {
         ("generate:4:normal:24x64", "b", "w"),
         ("generate:5:normal:1x24", "c", "bias"),
     ] {
-        let made = format!("generate {spec} --dtype bf16 --role {role} -o {name}.npy --quiet");
-        folder.passes(&made);
+        claims! {folder, "generate {spec} --dtype bf16 --role {role} -o {name}.npy --quiet | 0"}
     }
     // A bias has one axis.
     let mut bias = folder.read("bias.npy");
@@ -25,9 +24,7 @@ fn captured(cases: &[&str]) -> Folder {
     bias[shape..shape + one.len()].copy_from_slice(one);
     folder.write("bias.npy", bias);
     let replay = |of: &str, d: &str| {
-        let made =
-            format!("replay --arch h100 --dtype bf16 --d-dtype bf16 {of} -o {d}.npy --quiet");
-        folder.passes(&made);
+        claims! {folder, "replay --arch h100 --dtype bf16 --d-dtype bf16 {of} -o {d}.npy --quiet | 0"}
     };
     replay("a.npy b.npy", "plain");
     replay("a2.npy w.npy --transpose-b", "linear");

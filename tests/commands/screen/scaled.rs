@@ -8,7 +8,7 @@ use tcverify::screen::{
 };
 
 use super::suite;
-use crate::support::{Folder, rows, words};
+use crate::support::{Folder, claims, rows};
 
 /// How the scales of A are generated.
 fn scales_of(product: &Product) -> Spec {
@@ -124,8 +124,6 @@ fn scales_that_do_not_fit() {
     let shape = vec![scales.shape[0], scales.shape[1] + 1];
     other.products[0].check.scale_a = Some(Source::Generated(Spec { shape, ..scales }.to_string()));
     folder.write("other.json", other.text().unwrap());
-    let run = folder.tcverify("screen run other.json --device simulated -o out.json");
-    run.refuses(&words! {"
-        other.json: mma-mxf4.e2m1.e2m1.ue8m0x32.fp32.toggle.1 | `scale_a` does not have the size
-    "});
+    claims! {folder, "screen run other.json --device simulated -o out.json | refused
+    | other.json: mma-mxf4.e2m1.e2m1.ue8m0x32.fp32.toggle.1 | `scale_a` does not have the size"}
 }

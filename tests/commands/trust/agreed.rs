@@ -17,12 +17,8 @@ fn dishonest() -> (Folder, String) {
     folder.write("d.npy", d);
     run(&format!("commit {PRODUCT} d.npy -o c.json"));
     for beacon in 0..64 {
-        run(&format!(
-            "audit challenge c.json --beacon {beacon} --elements 2 -o ch.json"
-        ));
-        run(&format!(
-            "audit open {PRODUCT} d.npy --commitment c.json --challenge ch.json -o o.bin"
-        ));
+        claims! {folder, "audit challenge c.json --beacon {beacon} --elements 2 -o ch.json | 0"}
+        claims! {folder, "audit open {PRODUCT} d.npy --commitment c.json --challenge ch.json -o o.bin | 0"}
         let found = folder.tcverify(&format!("{VERIFY} --own-challenge ch.json o.bin -q"));
         if found.code == Some(0) {
             return (folder, beacon.to_string());
@@ -38,9 +34,7 @@ fn the_prover_chooses_nothing() {
     let verify = |words: &str| folder.tcverify(&format!("{VERIFY} {words} o.bin -q"));
     // What used to pass: a challenge that came with the opening.
     claims! {folder, "{VERIFY} ch.json o.bin -q | 2 | unexpected argument"}
-    verify("")
-        .expect(2)
-        .mentions(&["--commitment-sha256", "--beacon", "--elements"]);
+    claims! {folder, "{VERIFY} o.bin -q | 2 | --commitment-sha256 | --beacon | --elements"}
     let agreed = format!("--commitment-sha256 {sha256} --beacon 8430af44 --elements 40");
     for part in [
         "--beacon 8430af44 --elements 40",
@@ -56,16 +50,12 @@ fn the_prover_chooses_nothing() {
     verify(&one("8430af44", 2)).expect(1);
     verify(&one(&chosen, 2)).expect(0);
     let other = "0".repeat(64);
-    verify(&format!(
-        "--commitment-sha256 {other} --beacon {chosen} --elements 2"
-    ))
-    .refuses(&["c.json", "is not the agreed commitment"]);
+    claims! {folder, "{VERIFY} --commitment-sha256 {other} --beacon {chosen} --elements 2 o.bin -q | refused | c.json
+    | is not the agreed commitment"}
     verify("--commitment-sha256 77 --beacon 1 --elements 2").refuses(&["--commitment-sha256"]);
     // And honestly asked, half of D does not pass.
     folder.passes("audit challenge c.json --beacon 8430af44 --elements 40 -o mine.json");
-    let open =
-        format!("audit open {PRODUCT} d.npy --commitment c.json --challenge mine.json -o o.bin");
-    folder.passes(&open);
+    claims! {folder, "audit open {PRODUCT} d.npy --commitment c.json --challenge mine.json -o o.bin | 0"}
     verify(&agreed).expect(1);
     verify("--own-challenge mine.json").expect(1);
     verify(&format!("--own-challenge mine.json {agreed}")).expect(2);

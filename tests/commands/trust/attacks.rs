@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::support::random::Random;
-use crate::support::{Folder, Npy, floats, halves, read_rows};
+use crate::support::{Folder, claims, read_rows};
 
 fn how_many() -> usize {
     let said = std::env::var("TCVERIFY_ATTACKS").ok();
@@ -17,9 +17,9 @@ const OPERANDS: &str = "--arch a100 --dtype fp16";
 fn folder() -> Folder {
     let folder = Folder::new();
     let values: Vec<f32> = (0..24).map(|i| 1.0 + i as f32).collect();
-    folder.save("a.npy", &Npy::new("<f2", &[4, 6], halves(&values)));
-    folder.save("b.npy", &Npy::new("<f2", &[6, 4], halves(&values)));
-    folder.save("w.npy", &Npy::new("<f4", &[4, 4], floats(&[0.0; 16])));
+    folder.f16("a.npy", &[4, 6], &values);
+    folder.f16("b.npy", &[6, 4], &values);
+    folder.f32("w.npy", &[4, 4], &[0.0; 16]);
     let run = |line: &str, code| folder.tcverify(line).expect(code);
     run(&format!("replay {OPERANDS} a.npy b.npy -o d.npy"), 0);
     let members = ["a.npy", "b.npy", "w.npy"].map(|name| (name, folder.read(name)));
@@ -28,15 +28,9 @@ fn folder() -> Folder {
     let model = run("archs a100 --json", 0).stdout;
     folder.write("model.json", model);
     run(&format!("commit {OPERANDS} a.npy b.npy w.npy -o c.json"), 0);
-    run(
-        &format!("shard plan -n 1 {OPERANDS} a.npy b.npy w.npy -o plan.json"),
-        0,
-    );
+    claims! {folder, "shard plan -n 1 {OPERANDS} a.npy b.npy w.npy -o plan.json | 0"}
     run("shard run plan.json 0 -o part.json", 0);
-    run(
-        &format!("check {OPERANDS} a.npy b.npy w.npy --json report.json -q"),
-        1,
-    );
+    claims! {folder, "check {OPERANDS} a.npy b.npy w.npy --json report.json -q | 1"}
     folder.write(
         "cases.json",
         r#"{"schema": "tcverify.manifest/1", "cases": [{"name": "one", "arch": "a100", "dtype": "fp16", "a": "a.npy", "b": "x.npz#b", "d": "w.npy"}]}"#,

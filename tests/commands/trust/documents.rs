@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::reports::changed;
-use crate::support::{Folder, Npy, read_rows, sha256};
+use crate::support::{Folder, Npy, read_rows, sha256, table};
 
 const PRODUCT: &str = "--arch a100 --dtype fp16 a.npy b.npy";
 
@@ -23,7 +23,7 @@ fn folder() -> Folder {
     );
     let policy = serde_json::to_value(tcverify::batch::AdmissionPolicy::default()).unwrap();
     folder.write("policy.json", policy.to_string());
-    for (line, code) in [
+    for (line, code) in table! {
         ("generate generate:1:normal:16x64 --dtype fp16 --role a -o a.npy".to_owned(), 0),
         ("generate generate:2:normal:64x24 --dtype fp16 --role b -o b.npy".to_owned(), 0),
         (format!("replay {PRODUCT} -o d.npy"), 0),
@@ -34,19 +34,13 @@ fn folder() -> Folder {
         (format!("commit {PRODUCT} w.npy --block-rows 4 -o w.json"), 0),
         ("commit prove --commitment c.json --blocks 1 d.npy -o proof.json --rows rows.npy".to_owned(), 0),
         ("audit challenge w.json --beacon 1 --elements 9 -o challenge.json".to_owned(), 0),
-        (
-            format!("audit open {PRODUCT} w.npy --commitment w.json --challenge challenge.json -o o.bin"),
-            0,
-        ),
+        (format!("audit open {PRODUCT} w.npy --commitment w.json --challenge challenge.json -o o.bin"), 0),
         ("batch pushed/cases.json --resume state.json -q".to_owned(), 1),
         ("archs a100 --json".to_owned(), 0),
         ("screen make --arch v100 -o suite.json --quiet".to_owned(), 0),
-        (
-            "screen run suite.json --device simulated --inject adder:bit=9 --rounds 1 -o results.json".to_owned(),
-            1,
-        ),
+        ("screen run suite.json --device simulated --inject adder:bit=9 --rounds 1 -o results.json".to_owned(), 1),
         (format!("check {PRODUCT} w.npy --json report.json -q"), 1),
-    ] {
+    } {
         let run = folder.tcverify(&line).expect(code);
         if line.starts_with("replay") {
             for name in ["a.npy", "b.npy", "w.npy"] {

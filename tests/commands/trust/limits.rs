@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Npy, Run, Says};
+use crate::support::{Folder, Npy, Run, Says, claims};
 
 /// Far more than a second, far less than the work that is asked for.
 const SOON: Duration = Duration::from_secs(40);
@@ -111,10 +111,8 @@ fn asked(honest: &str, [m, k, n]: [usize; 3], engine: &str) -> String {
 fn a_report_is_verified_within_limits() {
     let folder = Folder::new();
     let operands = "generate:1:normal:8x64 generate:2:normal:64x8";
-    let replay = format!("replay --arch h100 --dtype bf16 {operands} -o d.npy");
-    folder.passes(&replay);
-    let check = format!("check --arch h100 --dtype bf16 {operands} d.npy --json r.json -q");
-    folder.passes(&check);
+    claims! {folder, "replay --arch h100 --dtype bf16 {operands} -o d.npy | 0"}
+    claims! {folder, "check --arch h100 --dtype bf16 {operands} d.npy --json r.json -q | 0"}
     folder.passes("verify-report r.json");
     let honest = folder.text("r.json");
     let ask = |sizes: [usize; 3], engine: &str| {
@@ -140,9 +138,7 @@ fn a_report_is_verified_within_limits() {
     verify("").expect(1);
     // Time: one that says the digest of its D, so that nothing else is wrong with it.
     let digest = "7".repeat(64);
-    let check =
-        format!("check --arch h100 --dtype bf16 {operands} --d-digest {digest} --json r.json -q");
-    folder.differs(&check);
+    claims! {folder, "check --arch h100 --dtype bf16 {operands} --d-digest {digest} --json r.json -q | 1"}
     let honest = folder.text("r.json");
     folder.write("r.json", asked(&honest, [64, 120_000, 64], "exact"));
     let limits = json!({"claims": ["digest"], "engines": ["exact"], "limits": {"seconds": 2}});

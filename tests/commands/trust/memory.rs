@@ -101,8 +101,7 @@ fn the_cases_of_a_batch_share_their_files() {
         .map(|name| (name.as_str(), "a.npy", "b.npy"))
         .collect();
     manifest(&folder, &cases);
-    let run = format!("batch cases.json --private --max-memory {all}");
-    folder.passes(&run);
+    claims! {folder, "batch cases.json --private --max-memory {all} | 0"}
     let run = format!("batch cases.json --private --max-memory {}", all - 1);
     folder.fails(&run);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Says, claims, good, sha256, words};
+use crate::support::{Folder, Says, claims, good, rows, sha256, words};
 
 const PLAN: &str =
     "shard plan -n 2 --block-rows 1 --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json";
@@ -57,47 +57,35 @@ fn resealed(folder: &Folder, name: &str, change: impl Fn(&mut Value)) {
     folder.write(name, text);
 }
 
+/// Documents of which an object is a list of its values, in the order of the program's fields.
 #[test]
 fn lists_for_objects() {
     let folder = good();
     manifest(&folder, "cases.json");
+    let values = |of: &Value, fields: &str| -> Value {
+        fields.split(' ').map(|field| of[field].clone()).collect()
+    };
     let read: Value = folder.document("cases.json");
-    let list = json!([read["schema"], {}, read["cases"]]);
-    folder.write("cases.json", list.to_string());
+    folder.write(
+        "cases.json",
+        json!([read["schema"], {}, read["cases"]]).to_string(),
+    );
     claims! {folder, "
         batch cases.json | refused | cases.json | it is a list, and an object is expected
         {PLAN} | 0
     "}
-    let document: Value = folder.document("plan.json");
-    folder.write(
-        "list.json",
-        json!([
-            document["schema"],
-            document["tool"],
-            document["sha256"],
-            document["content"]
-        ])
-        .to_string(),
-    );
+    let list = values(&folder.document("plan.json"), "schema tool sha256 content");
+    folder.write("list.json", list.to_string());
     claims! {folder, "shard run list.json 0 -o part.json | refused | list.json | an object is expected"}
-    for place in ["/shards/0", "/inputs/a"] {
+    for [place, fields] in rows! {"
+        /shards/0 | rows a c d
+        /inputs/a | path descr fortran_order format shape file_sha256 payload_sha256 tf32_low_bits
+    "}
+    {
         folder.passes(PLAN);
         resealed(&folder, "plan.json", |plan| {
             let value = plan.pointer_mut(place).unwrap();
-            // In the order of the fields of the program.
-            *value = match place {
-                "/shards/0" => json!([value["rows"], value["a"], value["c"], value["d"]]),
-                _ => json!([
-                    value["path"],
-                    value["descr"],
-                    value["fortran_order"],
-                    value["format"],
-                    value["shape"],
-                    value["file_sha256"],
-                    value["payload_sha256"],
-                    value["tf32_low_bits"]
-                ]),
-            };
+            *value = values(value, fields);
         });
         claims! {folder, "shard run plan.json 0 -o part.json | refused | plan.json
         | is a list where an object is expected"}

@@ -56,10 +56,7 @@ fn hostile() -> Folder {
         &format!("b{}", named("npy")),
         &Npy::new("<f2", &[3, 2], ones),
     );
-    folder.save(
-        &format!("d{}", named("npy")),
-        &Npy::new("<f4", &[2, 2], floats(&[3.0; 4])),
-    );
+    folder.f32(&format!("d{}", named("npy")), &[2, 2], &[3.0; 4]);
     let wrong = Npy::new("<f4", &[2, 2], floats(&[3.0, 3.0, 3.0, 4.0]));
     folder.save(&format!("w{}", named("npy")), &wrong);
     let run = folder.passes("archs a100 --json");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Says, holds, sha256};
+use crate::support::{Folder, Says, claims, holds, sha256};
 
 const PRODUCT: &str =
     "--block-rows 8 --arch h100 --dtype bf16 generate:1:normal:32x64 generate:2:normal:64x24 d.npy";
@@ -11,12 +11,9 @@ const PARTS: &str = "part-0.json part-1.json part-2.json part-3.json";
 #[test]
 fn too_many_parts_name_the_option() {
     let folder = Folder::new();
-    let run =
-        "replay --arch h100 --dtype bf16 generate:1:normal:32x64 generate:2:normal:64x24 -o d.npy";
-    folder.passes(run);
-    folder
-        .tcverify(&format!("shard plan -n 99 {PRODUCT} -o plan.json"))
-        .refuses(&["99 parts of 4 blocks", "cut D finer with --block-rows"]);
+    claims! {folder, "replay --arch h100 --dtype bf16 generate:1:normal:32x64 generate:2:normal:64x24 -o d.npy | 0"}
+    claims! {folder, "shard plan -n 99 {PRODUCT} -o plan.json | refused | 99 parts of 4 blocks
+    | cut D finer with --block-rows"}
 }
 
 /// A plan of four parts for a D of zeros, and parts that say that it is right.
@@ -91,9 +88,7 @@ fn a_forged_part_is_believed_at_most() {
     // No report says more than it does.
     folder.differs("verify-report merged.json");
     // Run again, it is found.
-    merge("--audit 4 --seed 1")
-        .expect(1)
-        .mentions(&["differ from those supplied: 0, 1, 2, 3"]);
+    claims! {folder, "shard merge plan.json {PARTS} --audit 4 --seed 1 | 1 | &differ from those supplied: 0, 1, 2, 3"}
     merge("--audit 1 --seed 1").expect(1);
     merge("--audit 1").expect(2).mentions(&["--seed"]);
 }
@@ -109,9 +104,7 @@ fn who_ran_all_parts_again_knows() {
     }
     let merge = |more: &str| {
         let said = run(&format!("shard merge plan.json {PARTS} {more}")).stdout;
-        run(&format!(
-            "shard merge plan.json {PARTS} {more} --json merged.json -q"
-        ));
+        claims! {folder, "shard merge plan.json {PARTS} {more} --json merged.json -q | 0"}
         let confirmed = run("verify-report merged.json").stdout;
         confirmed.begins("CONFIRMED except merged:");
         said

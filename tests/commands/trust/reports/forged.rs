@@ -1,6 +1,6 @@
 //! Each forgery is refused.
 
-use crate::support::{claims, json_of, listed, read_rows, words};
+use crate::support::{claims, json_of, listed, read_rows, table, words};
 
 use serde_json::{Value, json};
 use tcverify::report::Report;
@@ -172,34 +172,15 @@ fn what_is_refuted_is_named() {
         folder.write("forged.json", forged.to_string());
         folder.tcverify("verify-report forged.json")
     };
-    for (name, at, value, words) in [
-        (
-            "other",
-            "/outcome/comparison/mismatches",
-            json!(0),
-            "`outcome.comparison.mismatches` is reported as 0, but is ",
-        ),
-        (
-            "same",
-            "/inputs/a/file_sha256",
-            json!("0"),
-            "`inputs.a.file_sha256` is reported as \"0\", but is ",
-        ),
+    for (name, at, value, words) in table! {
+        ("other", "/outcome/comparison/mismatches", json!(0),
+            "`outcome.comparison.mismatches` is reported as 0, but is "),
+        ("same", "/inputs/a/file_sha256", json!("0"), "`inputs.a.file_sha256` is reported as \"0\", but is "),
         ("same", "/tool/name", json!("other"), "`tool.name`"),
-        (
-            "same",
-            "/rule/product/k",
-            json!(65),
-            "`rule.product.k` is reported as 65, but is 64",
-        ),
-        (
-            "auto",
-            "/rule/chosen/tested",
-            json!(1),
-            "`rule.chosen.tested` is reported as 1, but is ",
-        ),
+        ("same", "/rule/product/k", json!(65), "`rule.product.k` is reported as 65, but is 64"),
+        ("auto", "/rule/chosen/tested", json!(1), "`rule.chosen.tested` is reported as 1, but is "),
         ("auto", "/rule/chosen/fits", json!([]), "`rule.chosen.fits`"),
-    ] {
+    } {
         let run = verify(name, at, value).expect(1);
         let refuted = "REFUTED: 1 check of the report failed\n  ";
         assert!(run.stdout.starts_with(refuted), "{at}: {}", run.stdout);

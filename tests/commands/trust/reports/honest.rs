@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::{HONEST, folder, read};
-use crate::support::{Folder, claims, listed};
+use crate::support::{Folder, claims, listed, table};
 
 #[test]
 fn true_reports_are_confirmed() {
@@ -76,18 +76,10 @@ fn scripts_that_lack_something_say_so() {
     for module in ["numpy", "distributed"] {
         folder.write(&format!("{module}.py"), "raise ImportError('not here')\n");
     }
-    for (script, arguments, module) in [
-        (
-            "distribute_dask.py",
-            vec!["plan.json", "-o", "r.json", "--parts", "p"],
-            "dask",
-        ),
-        (
-            "capture/capture_torch.py",
-            vec!["gemm", "--dtype", "bf16", "-o", "x.npy"],
-            "NumPy",
-        ),
-    ] {
+    for (script, arguments, module) in table! {
+        ("distribute_dask.py", vec!["plan.json", "-o", "r.json", "--parts", "p"], "dask"),
+        ("capture/capture_torch.py", vec!["gemm", "--dtype", "bf16", "-o", "x.npy"], "NumPy"),
+    } {
         let mut command = folder.shell("python3");
         command
             .env("PYTHONPATH", folder.path(""))

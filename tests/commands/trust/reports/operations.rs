@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{each_change_is_refused, forge, is_refused, read, run};
 use crate::operations::copied;
-use crate::support::{Folder, Npy, claims, json_of, listed, read_rows};
+use crate::support::{Folder, Npy, claims, json_of, listed, read_rows, table};
 
 /// Reports on two results for the same arrays, and on attention, a flat array, a quantisation.
 fn folder() -> Folder {
@@ -20,40 +20,20 @@ fn folder() -> Folder {
     let ex2 = "ex2_approx --variant ptx-ftz flat_x.npy";
     folder.passes(&format!("replay --op {ex2} -o flat.npy -q"));
     let digest = "7".repeat(64);
-    for (name, words, code) in [
+    for (name, words, code) in table! {
         ("same", format!("{norm} op_hf.npy"), 0),
         ("other", format!("{norm} op_fused.npy"), 1),
         ("silent", format!("{norm} op_fused.npy --no-causes"), 1),
         ("rows", format!("{norm} op_hf.npy --rows 1.."), 0),
         ("drawn", format!("{norm} op_hf.npy --sample 50 --seed 3"), 0),
-        (
-            "wrong",
-            format!("{norm} op_fused.npy --sample 300 --seed 3 --max-mismatches 999"),
-            1,
-        ),
-        (
-            "beacon",
-            format!("{norm} op_hf.npy --sample 50 --seed-from c.json --beacon 8430af44"),
-            0,
-        ),
-        (
-            "lenient",
-            format!("{norm} op_fused.npy --nan any --zero any"),
-            1,
-        ),
+        ("wrong", format!("{norm} op_fused.npy --sample 300 --seed 3 --max-mismatches 999"), 1),
+        ("beacon", format!("{norm} op_hf.npy --sample 50 --seed-from c.json --beacon 8430af44"), 0),
+        ("lenient", format!("{norm} op_fused.npy --nan any --zero any"), 1),
         ("digest", format!("{norm} --y-digest {digest}"), 1),
-        (
-            "attention",
-            "attention --arch a100 --tile 32x16 op_q.npy op_k.npy op_v.npy op_fa.npy".into(),
-            0,
-        ),
+        ("attention", "attention --arch a100 --tile 32x16 op_q.npy op_k.npy op_v.npy op_fa.npy".into(), 0),
         ("flat", format!("{ex2} flat.npy --sample 20 --seed 1"), 0),
-        (
-            "scale",
-            "quantize_fp8 --output scale op_a.npy op_fp8_scale.npy".into(),
-            0,
-        ),
-    ] {
+        ("scale", "quantize_fp8 --output scale op_a.npy op_fp8_scale.npy".into(), 0),
+    } {
         // By integers: tables take longer to fill than these arrays to compute.
         let words = format!("check --op {words} --engine exact --json {name}.json -q");
         run(&folder, &words).expect(code);
