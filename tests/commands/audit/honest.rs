@@ -386,10 +386,10 @@ fn weights_are_opened_as_codes() {
         }
         let turned = if turned { " --transpose-b" } else { "" };
         let of = format!("--arch h100 --dtype fp16 --weights {kind}{turned}");
-        let [arrays, with] = match zeros {
-            true => ["--scale-b s.npy --zero-b z.npy", "--with scale_b,zero_b"],
-            false => ["--scale-b s.npy", "--with scale_b"],
-        };
+        let [mut arrays, mut with] = ["--scale-b s.npy", "--with scale_b"];
+        if zeros {
+            [arrays, with] = ["--scale-b s.npy --zero-b z.npy", "--with scale_b,zero_b"];
+        }
         let all = format!("{of} {arrays} a.npy b.npy");
         folder.replay(&all, "d.npy");
         let elements = m * n;
