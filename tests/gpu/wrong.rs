@@ -30,7 +30,7 @@ impl Device for Mistaken {
         let mut plan = plan.clone();
         match &mut plan.unit {
             Unit::Fused(unit) | Unit::Halves { half: unit, .. } => (self.change)(unit),
-            Unit::Integers { .. } => unreachable!("floats alone"),
+            _ => unreachable!("fused alone"),
         }
         self.sound.device.compute(&plan, problem, progress)
     }

@@ -27,5 +27,5 @@ pub use device::{Device, DeviceInfo, FLAG};
 pub use engine::Gpu;
 pub use fill::Vetted;
 pub use models::shader;
-pub use plan::{FusedUnit, ShaderPlan, Unit};
+pub use plan::{CutRule, FewUnit, FloorUnit, FusedUnit, ShaderPlan, Unit};
 pub use shader::{TILE, source};
