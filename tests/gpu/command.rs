@@ -1,9 +1,14 @@
 //! The command: reports are those of the other engines.
 
 use serde_json::Value;
+use tcverify::emu::Problem;
+use tcverify::engines::here;
+use tcverify::gpu::{DeviceInfo, Gpu};
+use tcverify::num::Format;
+use tcverify::tensor::Tensor;
 
 use crate::support::{Folder, good};
-use crate::adapter;
+use crate::{adapter, models};
 
 #[test]
 fn the_report_is_that_of_the_other_engines() {
@@ -72,6 +77,35 @@ fn the_report_is_that_of_the_other_engines() {
             report.remove("command");
         }
         assert_eq!(gpu, fast, "{words}");
+    }
+}
+
+/// A small product is the CPU's, and so is every product where no GPU has memory of its own.
+#[test]
+fn auto_is_fast_where_no_gpu_pays() {
+    let folder = Folder::new();
+    let operands = "generate:1:normal:70x96 generate:2:normal:96x45 --arch hopper --dtype fp16";
+    folder
+        .tcverify(&format!("replay {operands} --engine auto -o d.npy -q"))
+        .expect(0);
+    let [auto, fast] = ["auto", "fast"].map(|engine| -> Value {
+        let line = format!("check {operands} d.npy --engine {engine} --json r.json -q");
+        folder.tcverify(&line).expect(0);
+        serde_json::from_slice(&folder.read("r.json")).unwrap()
+    });
+    assert!(auto.get("engine").is_none());
+    assert_eq!(auto, fast);
+    let software = |device: DeviceInfo| !device.discrete;
+    if Gpu::list().unwrap().into_iter().all(software) {
+        let zeros = |rows, columns| {
+            Tensor::from_payload(Format::E4m3, vec![rows, columns], vec![0; rows * columns])
+        };
+        let (a, b) = (zeros(8192, 1 << 14), zeros(1 << 14, 1 << 14));
+        let problem = Problem::new(a.planes(), b.planes(), None).unwrap();
+        let model = models::named("hopper wgmma e4m3*e4m3->fp32");
+        assert!(here().sooner(&model.arithmetic, &problem, 1).is_none());
+        let run = folder.tcverify("engines").expect(0);
+        assert!(run.stdout.contains("auto     fast"), "{run:?}");
     }
 }
 

@@ -8,16 +8,11 @@ use std::fmt::Write as _;
 
 use tcverify_num::Formats;
 
-use super::device::FLAG;
 use super::plan::{CutRule, QUAD, ShaderPlan, Unit};
 use apart::{Operand, take_apart};
 
 /// Rows and columns of D that a workgroup computes.
 pub const TILE: usize = 32;
-
-/// Exponents that are none: of a zero, of an infinity or NaN. Their sums with any others stay apart.
-const ZERO: i32 = -4096;
-const SPECIAL: i32 = 16384;
 
 /// The shader of a plan, in WGSL.
 pub fn source(plan: &ShaderPlan) -> String {

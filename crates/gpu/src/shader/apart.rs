@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use tcverify_num::{Format, Kind, Scale, Specials};
 
-use super::{QUAD, SPECIAL, ZERO};
+use super::constants::{SPECIAL, ZERO};
+use crate::plan::QUAD;
 
 /// An operand as a shader takes it.
 #[derive(Clone, Copy)]

@@ -4,8 +4,12 @@ use std::fmt::Write as _;
 
 use tcverify_num::{Format, Formats, Rounding};
 
-use super::{FLAG, QUAD, SPECIAL, ZERO};
-use crate::plan::{CutRule, FewUnit, FloorUnit, FusedUnit};
+use crate::device::FLAG;
+use crate::plan::{CutRule, FewUnit, FloorUnit, FusedUnit, QUAD};
+
+/// Exponents that are none: of a zero, of an infinity or NaN. Their sums with any others stay apart.
+pub const ZERO: i32 = -4096;
+pub const SPECIAL: i32 = 16384;
 
 /// Far below every exponent, and far above.
 const NEVER: i32 = -8192;
