@@ -85,7 +85,7 @@ class CheckFields(TypedDict, total=False):
     tree: bool | None
     block_rows: int | None
     no_causes: bool | None
-    engine: Literal["fast", "exact", "gpu", "gpu:0", "gpu:1", "gpu:2", "gpu:3", "gpu:4", "gpu:5", "gpu:6", "gpu:7"] | None
+    engine: Literal["fast", "exact", "auto", "gpu", "gpu:0", "gpu:1", "gpu:2", "gpu:3", "gpu:4", "gpu:5", "gpu:6", "gpu:7"] | None
     c: _arrays.ArrayLike | None
     bias: _arrays.ArrayLike | None
     bias_dtype: FormatLike | None

@@ -32,6 +32,8 @@ words! {
         Fast = "fast",
         /// The exact engine alone
         Exact = "exact",
+        /// A GPU with its own memory where there is one and the product is large enough for it, else as fast
+        Auto = "auto",
         /// The first GPU, the CPU for what it has no shader for
         Gpu = "gpu",
         /// GPU 0
@@ -67,8 +69,12 @@ impl EngineChoice {
         )
     }
 
-    /// Whether a list of engines has it; `gpu` stands for every GPU.
+    /// Whether a list of engines has it; `gpu` stands for every GPU, and `auto` needs `fast` and `gpu` if it is not there.
     pub fn is_among(self, engines: &[EngineChoice]) -> bool {
-        engines.contains(&self) || self.adapter().is_some() && engines.contains(&EngineChoice::Gpu)
+        let has = |engine| engines.contains(&engine);
+        let gpu = has(EngineChoice::Gpu);
+        has(self)
+            || self.adapter().is_some() && gpu
+            || self == EngineChoice::Auto && has(EngineChoice::Fast) && gpu
     }
 }

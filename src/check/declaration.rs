@@ -287,8 +287,8 @@ macro_rules! product_fields {
             /// The engine that computes.
             #[command()]
             EngineArgs {
-                /// Engine: "fast" (vector kernels, and the exact engine where they do not apply), "exact", or "gpu"
-                /// for 'check' and 'replay' ('tcverify engines'). All give the same bits
+                /// Engine: "fast" (vector kernels, and the exact engine where they do not apply), "exact", or, for 'check'
+                /// and 'replay', "gpu" ('tcverify engines') and "auto" (a GPU if it pays). All give the same bits
                 #[arg(
                     long,
                     value_name = "WHICH",

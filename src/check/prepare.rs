@@ -164,10 +164,27 @@ impl Prepared {
             scheduling,
             arrays,
         };
-        Ok(match device {
+        Ok(match device.or_else(|| prepared.sooner()) {
             Some(device) => prepared.on(device),
             None => prepared,
         })
+    }
+
+    /// The device that `auto` takes: for a whole product alone.
+    fn sooner(&self) -> Option<OpenedDevice> {
+        let Check {
+            engine, selection, ..
+        } = &self.check;
+        let whole = *engine == EngineChoice::Auto && selection.is_all();
+        let (arithmetic, problem) = (&self.model.arithmetic, self.problem());
+        let chains = || {
+            let span = arithmetic.step.span();
+            let traversal = |kernel: BoundSchedule| kernel.traversal(problem.k, span, 0, 0);
+            let root = self.kernel().map(|kernel| traversal(kernel).root);
+            root.map_or(1, |root| root.chains().len())
+        };
+        let sooner = || self.engines.sooner(arithmetic, &problem, chains());
+        whole.then(sooner)?
     }
 
     /// The check, computed by this device.

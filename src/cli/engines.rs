@@ -16,7 +16,8 @@ use crate::kernels::Platform;
 Examples:
   tcverify engines
   tcverify check --engine gpu ...        # the first GPU of the list
-  tcverify check --engine gpu:1 ...      # the second one")]
+  tcverify check --engine gpu:1 ...      # the second one
+  tcverify check --engine auto ...       # a GPU if it pays")]
 pub struct Engines {
     /// Print JSON
     #[arg(long)]
@@ -29,6 +30,8 @@ struct Found {
     kernels: Vec<&'static str>,
     /// Null if this program was built without GPUs.
     gpus: Option<Vec<FoundGpu>>,
+    /// The engine that `auto` takes for large products.
+    auto: String,
     /// Rules of the catalogue, by operand formats, that have a shader, and all of them.
     rules_with_shader: usize,
     rules: usize,
@@ -59,6 +62,7 @@ impl Engines {
                     }
                 }
             }
+            writeln!(out, "auto     {}, for large products", found.auto)?;
             writeln!(
                 out,
                 "\nA GPU has shaders for {} of {} rules of the catalogue; the CPU computes the others (docs/gpu.md).",
@@ -78,9 +82,12 @@ impl Found {
         };
         let with_shader: Vec<bool> = rules.flat_map(with_shader).collect();
         let platforms = Platform::available();
+        let gpus = Gpu::list();
+        let preferred = gpus.as_deref().and_then(gpu::preferred);
         Found {
+            auto: preferred.map_or_else(|| "fast".to_owned(), |number| format!("gpu:{number}")),
             kernels: platforms.iter().map(|platform| platform.name()).collect(),
-            gpus: Gpu::list().map(|gpus| gpus.into_iter().enumerate().map(FoundGpu::of).collect()),
+            gpus: gpus.map(|gpus| gpus.into_iter().enumerate().map(FoundGpu::of).collect()),
             rules_with_shader: with_shader.iter().filter(|has| **has).count(),
             rules: with_shader.len(),
         }

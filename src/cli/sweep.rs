@@ -48,7 +48,7 @@ pub struct Sweep {
     #[arg(long, value_name = "LIST", value_parser = blocks)]
     blocks: Option<Blocks>,
 
-    /// Engine: "fast" or "exact", which give the same bits; "gpu" is refused here
+    /// Engine: "fast" ("auto", too) or "exact", which give the same bits; "gpu" is refused here
     #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
     engine: EngineChoice,
 

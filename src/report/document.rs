@@ -52,7 +52,7 @@ pub struct Report {
     /// in a merged report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ambiguity: Option<Ambiguity>,
-    /// Only with `--engine gpu`: the GPU that computed.
+    /// Only with `--engine gpu`, or where `auto` took one: the GPU that computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineUsed>,
     /// Where unexplained mismatches lie together; absent if empty.

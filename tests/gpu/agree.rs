@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
-use tcverify::emu::step::{IntegerOverflow, IntegerSum, Step};
+use tcverify::emu::step::{Code, FusedFloor, IntegerOverflow, IntegerSum, Step};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, FastEngine, Problem, Replay};
 use tcverify::gpu::shader;
-use tcverify::num::Format;
+use tcverify::num::{Format, Rounding};
 use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
 
@@ -75,7 +75,12 @@ fn compare(models: &[Model], per_kind: usize) -> [u64; 2] {
             );
         }
         let work = gpu.used().expect("a device");
-        assert!(work.tiles_computed_twice > 0, "{case:?}");
+        let plan = shader(&case.model.arithmetic).expect("those alone are compared");
+        assert_eq!(
+            work.tiles_computed_twice > 0,
+            plan.takes(case.shape.k),
+            "{case:?}"
+        );
         own.fetch_add(work.multiply_adds, Ordering::Relaxed);
         let Shape { m, n, k, .. } = case.shape;
         let products = case.shape.batches() * m * n * k;
@@ -106,6 +111,52 @@ fn models_that_nobody_has_built() {
         .take(12)
         .collect();
     assert_eq!(models.len(), 12);
+    compare(&models, 1);
+}
+
+/// A few products at a time, to constants that nobody has built; some accumulate in BF16.
+#[test]
+fn few_products_that_nobody_has_built() {
+    let with_shader = |model: &Model| shader(&model.arithmetic).is_some();
+    let models: Vec<_> = models::few(40).into_iter().filter(with_shader).collect();
+    assert!(models.len() > 20, "{} models", models.len());
+    let [own, all] = compare(&models, 1);
+    assert!(2 * own > all, "{own} of {all} by shaders");
+}
+
+/// Floored sums to other constants than CDNA 3's.
+#[test]
+fn floored_sums_that_nobody_has_built() {
+    let mut models = Vec::new();
+    for seed in 0..24 {
+        let mut random = Random::seeded(0x666c_6f6f + seed);
+        let operands = random.pick(&[Format::Bf16, Format::Fp16, Format::Tf32, Format::E5m2]);
+        let accumulator = random.pick(&[Format::Fp32, Format::Fp32, Format::Fp16]);
+        let sums = random.pick(&[1, 2]);
+        let fraction_bits = random.between(10, 25) as u32;
+        let window = random.between(0, 40) as u32;
+        let step = FusedFloor {
+            group: sums * random.pick(&[4, 8, 16]),
+            sums,
+            fraction_bits,
+            sum_fraction_bits: fraction_bits + random.pick(&[0, 1, 8, 24]),
+            addend_window: random.once_in(2).then_some(window),
+            zero_exponent: random.pick(&[-126, -300, -14, 0]),
+            result_fraction_bits: random.pick(&[23, 24, 30, 31]),
+            rounding: Rounding::NearestEven,
+            nan: Code(if accumulator == Format::Fp16 {
+                0x7fff
+            } else {
+                0x7fff_ffff
+            }),
+        };
+        let arithmetic = Arithmetic::plain([operands; 2], accumulator, Step::FusedFloor(step));
+        assert_eq!(arithmetic.check(), Ok(()));
+        let name = "made-up floors".into();
+        models.push(Model { name, arithmetic });
+    }
+    models.retain(|model| shader(&model.arithmetic).is_some());
+    assert!(models.len() > 12, "{} models", models.len());
     compare(&models, 1);
 }
 

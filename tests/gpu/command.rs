@@ -1,9 +1,14 @@
 //! The command: reports are those of the other engines.
 
 use serde_json::Value;
+use tcverify::emu::Problem;
+use tcverify::engines::here;
+use tcverify::gpu::{DeviceInfo, Gpu};
+use tcverify::num::Format;
+use tcverify::tensor::Tensor;
 
-use crate::adapter;
 use crate::support::{Folder, good};
+use crate::{adapter, models};
 
 #[test]
 fn the_report_is_that_of_the_other_engines() {
@@ -16,8 +21,14 @@ fn the_report_is_that_of_the_other_engines() {
         "--arch hopper --dtype e4m3",
         "--arch ada --dtype e4m3 --acc fp16",
         "--arch hopper --dtype bf16 --schedule cutlass-sm90 --d-dtype bf16",
+        // Each chain is a product of its own.
+        "--arch hopper --dtype bf16 --schedule cublas-workspace --split-k 2 --d-dtype bf16",
         "--arch ampere --dtype int8",
         "--arch cdna3 --dtype fp16",
+        "--arch cdna3 --dtype e4m3fnuz",
+        "--arch rdna3 --dtype bf16 --instruction wmma",
+        "--arch rdna4 --dtype fp16 --instruction wmma-wave32",
+        "--arch cdna2 --dtype fp16",
     ] {
         let operands = format!("generate:1:normal:70x96 generate:2:normal:96x45 {words}");
         let operands = if words.contains("int8") {
@@ -46,8 +57,8 @@ fn the_report_is_that_of_the_other_engines() {
             "{used}"
         );
         let computed = used["multiply_adds"].as_u64().unwrap();
-        // There is no shader of CDNA 3: the CPU computed, and the report says so.
-        assert_eq!(computed > 0, !words.contains("cdna3"), "{words}: {used}");
+        // There is no shader of CDNA 2: the CPU computed, and the report says so.
+        assert_eq!(computed > 0, !words.contains("cdna2"), "{words}: {used}");
         assert_eq!(
             used["tiles_computed_twice"].as_u64() > Some(0),
             computed > 0
@@ -66,6 +77,35 @@ fn the_report_is_that_of_the_other_engines() {
             report.remove("command");
         }
         assert_eq!(gpu, fast, "{words}");
+    }
+}
+
+/// A small product is the CPU's, and so is every product where no GPU has memory of its own.
+#[test]
+fn auto_is_fast_where_no_gpu_pays() {
+    let folder = Folder::new();
+    let operands = "generate:1:normal:70x96 generate:2:normal:96x45 --arch hopper --dtype fp16";
+    folder
+        .tcverify(&format!("replay {operands} --engine auto -o d.npy -q"))
+        .expect(0);
+    let [auto, fast] = ["auto", "fast"].map(|engine| -> Value {
+        let line = format!("check {operands} d.npy --engine {engine} --json r.json -q");
+        folder.tcverify(&line).expect(0);
+        serde_json::from_slice(&folder.read("r.json")).unwrap()
+    });
+    assert!(auto.get("engine").is_none());
+    assert_eq!(auto, fast);
+    let software = |device: DeviceInfo| !device.discrete;
+    if Gpu::list().unwrap().into_iter().all(software) {
+        let zeros = |rows, columns| {
+            Tensor::from_payload(Format::E4m3, vec![rows, columns], vec![0; rows * columns])
+        };
+        let (a, b) = (zeros(8192, 1 << 14), zeros(1 << 14, 1 << 14));
+        let problem = Problem::new(a.planes(), b.planes(), None).unwrap();
+        let model = models::named("hopper wgmma e4m3*e4m3->fp32");
+        assert!(here().sooner(&model.arithmetic, &problem, 1).is_none());
+        let run = folder.tcverify("engines").expect(0);
+        assert!(run.stdout.contains("auto     fast"), "{run:?}");
     }
 }
 

@@ -11,7 +11,7 @@ use tcverify_libraries as libraries;
 
 use crate::check::Resources;
 use crate::emu::engine::OpenedDevice;
-use crate::emu::{Arithmetic, Engine, Engines};
+use crate::emu::{Arithmetic, Engine, Engines, Problem};
 use crate::io::Files;
 
 /// The engines of this machine.
@@ -34,6 +34,15 @@ impl Engines for Here {
 
     fn device(&self, number: Option<u8>) -> Result<OpenedDevice, String> {
         Gpu::open(number).map(Gpu::ready)
+    }
+
+    fn sooner(
+        &self,
+        arithmetic: &Arithmetic,
+        problem: &Problem,
+        chains: usize,
+    ) -> Option<OpenedDevice> {
+        Gpu::sooner(arithmetic, problem, chains)
     }
 }
 

@@ -37,6 +37,7 @@ pub fn adapters() -> Vec<Adapter> {
             name: info.name,
             driver: driver.trim().to_owned(),
             backend: info.backend.to_string(),
+            discrete: info.device_type == wgpu::DeviceType::DiscreteGpu,
         };
         Adapter { adapter, info }
     });

@@ -15,6 +15,8 @@ pub struct DeviceInfo {
     pub driver: String,
     /// Vulkan, Metal or Direct3D 12.
     pub backend: String,
+    /// Whether it is a GPU with memory of its own.
+    pub discrete: bool,
 }
 
 impl std::fmt::Display for DeviceInfo {
@@ -23,6 +25,7 @@ impl std::fmt::Display for DeviceInfo {
             name,
             driver,
             backend,
+            ..
         } = self;
         write!(f, "{name} ({backend}, {driver})")
     }

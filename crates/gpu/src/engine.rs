@@ -127,7 +127,8 @@ impl Gpu {
     /// The shader for a product, if it has one and is worth it.
     fn plan(&self, arithmetic: &Arithmetic, problem: &Problem) -> Option<ShaderPlan> {
         let possible = problem.selected.is_none() && !fill::is_small(problem);
-        possible.then(|| shader(arithmetic))?
+        let plan = possible.then(|| shader(arithmetic)).flatten();
+        plan.filter(|plan| plan.takes(problem.k))
     }
 
     /// Computes the rows of D from `first_row` on that `codes` has room for, and some of it again by the CPU. Returns how
@@ -245,6 +246,7 @@ impl FastEngine for Gpu {
             name,
             driver,
             backend,
+            ..
         } = self.info().clone();
         Some(DeviceUse {
             name,

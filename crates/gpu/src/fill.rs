@@ -31,7 +31,7 @@ impl Vetted {
     ///
     /// # Errors
     /// If it differs from the exact engine, or fails.
-    fn vet(&self, plan: &ShaderPlan, exact: &dyn ExactEngine) -> Result<(), String> {
+    pub(crate) fn vet(&self, plan: &ShaderPlan, exact: &dyn ExactEngine) -> Result<(), String> {
         let passed = || self.passed.lock().expect("nothing panics with it");
         if passed().contains(plan) {
             return Ok(());

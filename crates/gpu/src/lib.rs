@@ -2,6 +2,7 @@
 //! and plans in, bits out.
 //!
 //! * `engine`: a GPU as an engine, and how it is kept honest; `models`: which shader computes a model.
+//! * `auto`: when a GPU is worth it, where the program may choose.
 //! * `plan`: what a shader computes, as numbers, and which units one can compute.
 //! * `shader`: its text, in WGSL.
 //! * `device`: something that runs it.
@@ -11,6 +12,7 @@
 
 #[cfg(feature = "wgpu")]
 mod adapter;
+mod auto;
 #[cfg(all(test, feature = "wgpu"))]
 mod cost;
 mod device;
@@ -23,9 +25,10 @@ mod shader;
 
 #[cfg(feature = "wgpu")]
 pub use adapter::{Adapter, adapters};
+pub use auto::preferred;
 pub use device::{Device, DeviceInfo, FLAG};
 pub use engine::Gpu;
 pub use fill::Vetted;
 pub use models::shader;
-pub use plan::{FusedUnit, ShaderPlan, Unit};
+pub use plan::{CutRule, FewUnit, FloorUnit, FusedUnit, ShaderPlan, Unit};
 pub use shader::{TILE, source};

@@ -1,6 +1,12 @@
 //! What a shader computes: numbers alone.
 
+mod few;
+mod floor;
+
 use tcverify_num::{Format, Formats, Kind, Rounding};
+
+pub use few::{CutRule, FewUnit};
+pub use floor::FloorUnit;
 
 /// The k that a workgroup brings into its memory at a time; a step has to divide it.
 pub(crate) const CHUNK: usize = 32;
@@ -25,6 +31,10 @@ pub enum Unit {
     Fused(FusedUnit),
     /// Two of them in turn from zero, C added last, to nearest even. The k of a step are taken in this order.
     Halves { half: FusedUnit, order: Vec<usize> },
+    /// Floored dot-adds. The k of a step are taken sum by sum.
+    Floor { unit: FloorUnit, order: Vec<usize> },
+    /// A few products at a time. The k of a step are taken in this order.
+    Few { unit: FewUnit, order: Vec<usize> },
     /// Integers: sums wrap around, or stay at the largest and smallest number after every so many products.
     Integers { clamped: Option<usize> },
 }
@@ -66,6 +76,27 @@ impl ShaderPlan {
         Some(ShaderPlan { formats, unit })
     }
 
+    /// Floored dot-adds; none if 32 bits do not hold their parts.
+    pub fn floor(unit: FloorUnit, formats: Formats) -> Option<ShaderPlan> {
+        let order = unit.order();
+        let unit = unit.suits(formats).then_some(Unit::Floor { unit, order })?;
+        Some(ShaderPlan { formats, unit })
+    }
+
+    /// A few products at a time; `groups` says which group of an instruction comes when. None if 32 bits do not hold their
+    /// sums.
+    pub fn few(unit: FewUnit, groups: &[usize], formats: Formats) -> Option<ShaderPlan> {
+        let span = unit.size * groups.len();
+        let whole = span == 2 || span.is_multiple_of(QUAD) && CHUNK.is_multiple_of(span);
+        if !whole || !unit.suits(formats) {
+            return None;
+        }
+        let of_group = |group: &usize| group * unit.size..(group + 1) * unit.size;
+        let order = groups.iter().flat_map(of_group).collect();
+        let unit = Unit::Few { unit, order };
+        Some(ShaderPlan { formats, unit })
+    }
+
     /// Sums of products of integers.
     pub fn integers(formats: Formats, clamped: Option<usize>) -> Option<ShaderPlan> {
         let byte = |format: Format| format.is_integer() && format.bytes() == 1;
@@ -83,7 +114,8 @@ impl ShaderPlan {
     pub(crate) fn step(&self) -> usize {
         match &self.unit {
             Unit::Fused(unit) => unit.group,
-            Unit::Halves { order, .. } => order.len(),
+            Unit::Floor { unit, .. } => unit.group,
+            Unit::Halves { order, .. } | Unit::Few { order, .. } => order.len(),
             Unit::Integers { clamped } => clamped.unwrap_or(CHUNK),
         }
     }
@@ -92,7 +124,9 @@ impl ShaderPlan {
     #[cfg(feature = "wgpu")]
     pub(crate) fn order(&self) -> Option<&[usize]> {
         match &self.unit {
-            Unit::Halves { order, .. } => Some(order),
+            Unit::Halves { order, .. } | Unit::Floor { order, .. } | Unit::Few { order, .. } => {
+                Some(order)
+            }
             Unit::Fused(_) | Unit::Integers { .. } => None,
         }
     }
@@ -102,6 +136,11 @@ impl ShaderPlan {
         !matches!(self.unit, Unit::Integers { .. })
     }
 
+    /// Whether the steps of so many k end where a four of k does: a shader takes no part of one.
+    pub fn takes(&self, k: usize) -> bool {
+        k.next_multiple_of(self.step()).is_multiple_of(QUAD)
+    }
+
     /// What it computes, for messages.
     pub fn name(&self) -> String {
         let Formats {
@@ -109,6 +148,17 @@ impl ShaderPlan {
         } = self.formats;
         format!("{a} * {b} to {accumulator}")
     }
+}
+
+/// Numbers whose products have few bits.
+fn narrow(format: Format) -> bool {
+    format.kind() == Kind::Float && format.fraction_bits() <= 10
+}
+
+/// Bits by which the product of two significands lies above a grid so many bits below its own exponent.
+fn up(formats: Formats, bits: u32) -> i32 {
+    let fraction = formats.a.fraction_bits() + formats.b.fraction_bits();
+    bits as i32 - fraction as i32
 }
 
 impl FusedUnit {
@@ -122,7 +172,6 @@ impl FusedUnit {
             rounding,
             ..
         } = *self;
-        let narrow = |format: Format| format.kind() == Kind::Float && format.fraction_bits() <= 10;
         // A zero term is told from others by its exponent, which lies below all of them.
         let scaled = formats.scale.is_none_or(|scale| {
             scale.format == Format::Ue8m0
@@ -169,7 +218,6 @@ impl FusedUnit {
 
     /// Bits by which the product of two significands lies above the grid of its own exponent.
     pub(crate) fn up(&self, formats: Formats) -> i32 {
-        let fraction = formats.a.fraction_bits() + formats.b.fraction_bits();
-        self.fraction_bits as i32 - fraction as i32
+        up(formats, self.fraction_bits)
     }
 }

@@ -125,7 +125,9 @@ impl Operation {
     /// The engine that computes.
     pub(super) fn engine(&self, engines: &dyn Engines) -> Result<Engine<'static>, CheckError> {
         match self.engine {
-            None | Some(EngineChoice::Fast) => engines.fast(None).map_err(CheckError::of("engine")),
+            None | Some(EngineChoice::Fast | EngineChoice::Auto) => {
+                engines.fast(None).map_err(CheckError::of("engine"))
+            }
             Some(EngineChoice::Exact) => Ok(Engine::Exact),
             Some(_) => Err(CheckError::request("engine", EngineChoice::ON_CPU)),
         }

@@ -42,7 +42,7 @@ macro_rules! operation_fields {
                 /// (FlashAttention-4); by default y
                 #[arg(long, value_name = "NAME", help_heading = "Parameters")]
                 output: String,
-                /// Engine: "fast" or "exact", which give the same bits; "gpu" is refused here
+                /// Engine: "fast" ("auto", too) or "exact", which give the same bits; "gpu" is refused here
                 #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
                 engine: EngineChoice,
             }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::{Engine, FastEngine};
-use crate::Arithmetic;
+use crate::{Arithmetic, Problem};
 
 /// A device that is ready. It becomes an engine with one of the CPU for what it does not compute, and a seed that nobody knew
 /// when D was made: that draws what the CPU computes again.
@@ -25,6 +25,11 @@ pub trait Engines: Debug + Sync {
     /// # Errors
     /// If there is none, or its driver refuses.
     fn device(&self, number: Option<u8>) -> Result<OpenedDevice, String>;
+
+    /// The device that computes a product, of so many chains over its K, sooner than the CPU, if there is one.
+    fn sooner(&self, _: &Arithmetic, _: &Problem, _chains: usize) -> Option<OpenedDevice> {
+        None
+    }
 }
 
 /// The exact engine and no other.

@@ -37,7 +37,7 @@ fn a_table_has_fields_within_fields() {
     let table = table("policy.json");
     table.says("\n| `scope` | `whole`, `part` | ");
     table.says("\n| `limits.cases` | number or null | ");
-    table.says("\n| `engines` | list of `fast`, `exact`, `gpu`, ");
+    table.says("\n| `engines` | list of `fast`, `exact`, `auto`, `gpu`, ");
     table.lacks("| `schema` |");
     table.lacks("| `limits` |");
     let table = self::table("report.json, Model");

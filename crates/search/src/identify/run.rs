@@ -99,7 +99,10 @@ impl Identify {
         let kernel = kernel.map(|text| Kernels::of(text, self.formats, &captured, &architectures));
         let engine = match self.engine {
             EngineChoice::Exact => Engine::Exact,
-            EngineChoice::Fast => engines.fast(None).map_err(CheckError::of("engine"))?,
+            // No GPU computes here.
+            EngineChoice::Fast | EngineChoice::Auto => {
+                engines.fast(None).map_err(CheckError::of("engine"))?
+            }
             _ => return Err(CheckError::request("engine", EngineChoice::ON_CPU).into()),
         };
         Ok(Prepared {
