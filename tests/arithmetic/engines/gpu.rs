@@ -67,6 +67,7 @@ fn on(d: Option<&str>, fault: Fault) -> Prepared {
         name: "Simulated 9000".to_owned(),
         driver: "none 1.0".to_owned(),
         backend: "simulation".to_owned(),
+        discrete: true,
     };
     let device = Vetted::new(Box::new(Simulated {
         info,
