@@ -70,15 +70,12 @@ fn digest() -> String {
 }
 
 fn handed(engines: &'static dyn Engines, engine: &str) -> Prepared {
-    let files = Default::default();
+    let resources = Resources {
+        engines,
+        ..resources()
+    };
     let check = check(engine, Some(&digest()));
-    check
-        .prepare(&Resources {
-            files,
-            engines,
-            ..resources()
-        })
-        .unwrap()
+    check.prepare(&resources).unwrap()
 }
 
 #[test]
@@ -107,13 +104,11 @@ fn a_check_computes_with_what_it_is_handed() {
 fn the_exact_engine_alone_judges_too() {
     let report = handed(&ExactAlone, "fast").run(&()).unwrap();
     assert_eq!(report.verdict, Verdict::Identical);
-    let files = Default::default();
-    let engines: &dyn Engines = &ExactAlone;
-    let error = check("gpu", None).prepare(&Resources {
-        files,
-        engines,
+    let alone = Resources {
+        engines: &ExactAlone,
         ..resources()
-    });
+    };
+    let error = check("gpu", None).prepare(&alone);
     let error = error.unwrap_err().to_string();
     assert!(error.contains("the exact engine alone"), "{error}");
 }
