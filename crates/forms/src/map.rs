@@ -30,7 +30,7 @@ pub struct MismatchMap {
     pub compared: Option<Vec<u64>>,
     pub by_row: Margin,
     pub by_column: Margin,
-    /// By row mod [`PERIOD`] within a matrix, and by column mod [`PERIOD`].
+    /// By row mod `PERIOD` within a matrix, and by column mod `PERIOD`.
     pub within: [Vec<u64>; 2],
 }
 
