@@ -217,7 +217,7 @@ fn misshapen(report: &Report, prepared: &dyn Subject) -> Vec<String> {
     }
 }
 
-/// Operands that the request generates and the product that is reported has no place for.
+/// Operands that the request generates, but nobody can, or the product that is reported has no place for.
 fn misplaced(product: &Product, check: &Check) -> Vec<String> {
     let stored = |transposed: bool, [rows, columns]: [usize; 2]| {
         if transposed {
@@ -233,7 +233,11 @@ fn misplaced(product: &Product, check: &Check) -> Vec<String> {
         let Source::Generated(text) = source else {
             return None;
         };
-        let spec = Spec::read(text).ok()?;
+        let field = role.field();
+        let spec = match Spec::read(text) {
+            Ok(spec) => spec,
+            Err(reason) => return Some(format!("`request.{field}`: {reason}")),
+        };
         let place = match role {
             Role::A | Role::ScaleA => a,
             Role::B | Role::ScaleB => b,
@@ -243,7 +247,7 @@ fn misplaced(product: &Product, check: &Check) -> Vec<String> {
         let most = all(&place).saturating_mul(all(&product.batch));
         let fits = all(&spec.shape) <= most && (!whole || spec.shape.ends_with(&place));
         (!fits).then(|| {
-            let (field, shape) = (role.field(), shape_text(&spec.shape));
+            let shape = shape_text(&spec.shape);
             format!("`request.{field}` is {shape}, which does not fit the reported product")
         })
     };

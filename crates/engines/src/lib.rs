@@ -1,5 +1,5 @@
-//! What checks of this machine run with: vector kernels and GPUs, who generates operands and reads texts of kernels. Checks know none of these;
-//! they get them as [`Resources`].
+//! What checks of this machine run with: vector kernels and GPUs, who generates operands, and who reads texts of kernels.
+//! Checks know none of these; they get them as [`Resources`].
 
 use tcverify_check as check;
 use tcverify_emu as emu;

@@ -96,8 +96,8 @@ pub struct AdmissionPolicy {
     /// (`no_ambiguity`, `tree`).
     #[serde(default)]
     pub silenced: Vec<Silence>,
-    /// Which engines a case may choose; `gpu` allows every GPU, with `fast` also `auto`. All give the same bits; the exact engine takes
-    /// hundreds of times as long.
+    /// Which engines a case may choose; `gpu` allows every GPU, with `fast` also `auto`. All give the same bits; the exact
+    /// engine takes hundreds of times as long.
     #[serde(default = "fast")]
     pub engines: Vec<EngineChoice>,
     #[serde(default)]

@@ -17,7 +17,9 @@ const BY_CHANCE: usize = 4;
 /// a cause is known.
 pub fn lines(
     format: Format,
-    (found, map, places): (&Conclusion, &MismatchMap, &[Place]),
+    found: &Conclusion,
+    map: &MismatchMap,
+    places: &[Place],
     size: Size,
     (explained, caused): (Option<Explained>, bool),
 ) -> Vec<String> {

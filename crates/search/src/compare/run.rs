@@ -87,8 +87,8 @@ impl Compare {
         let mut pattern = if equal {
             Vec::new()
         } else {
-            let of = (&found, &map, &places[..]);
-            pattern::lines(pair.format(), of, size, (explained, caused))
+            let known = (explained, caused);
+            pattern::lines(pair.format(), &found, &map, &places, size, known)
         };
         if let ([Some(left), Some(right)], false) = (&prepared, equal) {
             pattern.extend(subnormals::told([left, right]));
