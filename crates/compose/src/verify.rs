@@ -217,7 +217,7 @@ fn misshapen(report: &Report, prepared: &dyn Subject) -> Vec<String> {
     }
 }
 
-/// Operands that the request generates, but nobody can, or the product that is reported has no place for.
+/// Operands that the request generates and the product that is reported has no place for.
 fn misplaced(product: &Product, check: &Check) -> Vec<String> {
     let stored = |transposed: bool, [rows, columns]: [usize; 2]| {
         if transposed {
@@ -233,11 +233,8 @@ fn misplaced(product: &Product, check: &Check) -> Vec<String> {
         let Source::Generated(text) = source else {
             return None;
         };
-        let field = role.field();
-        let spec = match Spec::read(text) {
-            Ok(spec) => spec,
-            Err(reason) => return Some(format!("`request.{field}`: {reason}")),
-        };
+        // A text of none is refused where the operand is read: trouble, and no claim refuted.
+        let spec = Spec::read(text).ok()?;
         let place = match role {
             Role::A | Role::ScaleA => a,
             Role::B | Role::ScaleB => b,
@@ -247,7 +244,7 @@ fn misplaced(product: &Product, check: &Check) -> Vec<String> {
         let most = all(&place).saturating_mul(all(&product.batch));
         let fits = all(&spec.shape) <= most && (!whole || spec.shape.ends_with(&place));
         (!fits).then(|| {
-            let shape = shape_text(&spec.shape);
+            let (field, shape) = (role.field(), shape_text(&spec.shape));
             format!("`request.{field}` is {shape}, which does not fit the reported product")
         })
     };
