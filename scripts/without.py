@@ -2,10 +2,10 @@
 """Shows that a part of the house goes by deleting its folder.
 
     scripts/without.py core            # everything goes but the core
-    scripts/without.py probe screen    # these extensions go, and those that stand on them
+    scripts/without.py many audit      # these extensions go, and those that stand on them
 
 In a copy of the tree it deletes the folders, the lines of manifests that name them, their commands in src/cli and the
-lines of those in src/cli/mod.rs and groups.rs. Then it checks that what is left compiles; of the core its tests, too, and
+lines of those in src/cli/mod.rs, groups.rs and operation.rs. Then it checks that what is left compiles; of the core its tests, too, and
 it judges the README's product with the core's own program (src/check/examples/judge.rs). Nothing in the tree changes.
 
 CARGO_TARGET_DIR says where it builds; by default target/without.
@@ -57,6 +57,32 @@ def without_lines(text, *patterns):
     return "".join(kept)
 
 
+def without_commands(cli, modules):
+    """Deletes the commands that need modules of the library, and those that stand on them; their names."""
+    files = {path.stem: path for path in sorted(cli.glob("*.rs"))}
+    files.pop("mod")
+    verbs = files.pop("operation")
+    gone = []
+    needed = rf"\bcrate::({'|'.join(modules)})\b"
+    while more := [name for name, path in files.items() if re.search(needed, path.read_text())]:
+        for name in more:
+            files.pop(name).unlink()
+        gone += more
+        needed = rf"\bsuper::({'|'.join(gone)})\b"
+    if gone:
+        names = "|".join(gone)
+        # A command has a line with its type, and the line before it may be an attribute.
+        variant = re.compile(rf"(^ +#\[command\(subcommand\)\]\n)?^ +\w+\((Box<)?({names})::.*\n", re.M)
+        chooser = re.compile(rf"&({names})::\w+")
+        edit(cli / "mod.rs", lambda text: chooser.sub("", without_lines(variant.sub("", text), rf"^mod ({names});")))
+        edit(cli / "groups.rs", lambda text: without_lines(text, rf'^ +\("({names})", '))
+        # What is said of a verb stands between the one before and its type.
+        verb = re.compile(rf"(?<=\n)(?:(?! {{8}}\w+\(| +pub enum ).*\n)* {{8}}\w+\((Box<)?({names})::.*\n")
+        imported = re.compile(rf"(?<=[{{ ])({names}), ")
+        edit(verbs, lambda text: imported.sub("", verb.sub("", text)))
+    return gone
+
+
 def remove(tree, gone):
     """Deletes extensions from a copy of the tree, with the commands that need them."""
     library = (tree / "src/lib.rs").read_text()
@@ -71,17 +97,7 @@ def remove(tree, gone):
         return re.sub(rf'"crates/({names})", |(, )?"tcverify-({names})/\w+"', "", text)
 
     edit(tree / "Cargo.toml", manifest)
-    commands = []
-    for path in sorted((tree / "src/cli").glob("*.rs")):
-        if re.search(rf"\bcrate::({'|'.join(modules)})\b", path.read_text()):
-            commands.append(path.stem)
-            path.unlink()
-    if commands:
-        files = "|".join(commands)
-        # A command has a line with its type, and the line before it may be an attribute.
-        variant = re.compile(rf"(^ +#\[command\(subcommand\)\]\n)?^ +\w+\((Box<)?({files})::.*\n", re.M)
-        edit(tree / "src/cli/mod.rs", lambda text: without_lines(variant.sub("", text), rf"^mod ({files});"))
-        edit(tree / "src/cli/groups.rs", lambda text: without_lines(text, rf'^ +\("({files})", '))
+    commands = without_commands(tree / "src/cli", modules)
     print(f"without {' '.join(sorted(gone))}; commands in {' '.join(commands) or 'no file'}", flush=True)
 
 

@@ -96,6 +96,7 @@ pub use tcverify_many::{batch, shard};
 pub use tcverify_num::{self as num, random};
 pub use tcverify_operation::{self as operation};
 pub use tcverify_ops::{self as ops};
+pub use tcverify_policy::{self as policy};
 pub use tcverify_probe::{self as probe};
 pub use tcverify_provenance::{attest, commit, tlog};
 pub use tcverify_report::{self as report, sample};

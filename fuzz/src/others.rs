@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, OnceLock};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use tcverify::batch::{AdmissionPolicy, Beginning, Entry, STATE};
+use tcverify::batch::{Beginning, Entry, STATE};
 use tcverify::check::{Check, Prepared, Tensors};
 use tcverify::compose::verify;
 use tcverify::engines::resources;
@@ -17,6 +17,7 @@ use tcverify::forms::{self, Layout, View};
 use tcverify::io::tree::Hash;
 use tcverify::libraries::{self, KernelTable};
 use tcverify::num::Format;
+use tcverify::policy::AdmissionPolicy;
 use tcverify::probe::Suite;
 use tcverify::probe::folder::Manifest;
 use tcverify::shard::{PART, PLAN, Part, Plan, merge};

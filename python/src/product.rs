@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use tcverify::batch::{AdmissionPolicy, BatchError, Pages, State, protect, read, run};
+use tcverify::batch::{BatchError, Pages, State, protect, read, root, run};
 use tcverify::check::{Attention, CheckError, Subject};
 use tcverify::compose::Planned;
 use tcverify::engines::resources_of;
 use tcverify::explain::{Wish, write};
 use tcverify::forms::{self, Layout};
-use tcverify::io::{Files, Outputs, Privacy, Source, payload_sha256};
+use tcverify::io::{FileError, Files, Outputs, Privacy, Source, payload_sha256};
 use tcverify::memory::Limits;
 use tcverify::num::Format;
+use tcverify::policy::AdmissionPolicy;
 use tcverify::report::write_json;
 use tcverify::tensor::Tensor;
 
@@ -156,10 +157,10 @@ pub fn batch(
     html: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<BatchResult> {
-    let policy = policy.map(|path| Ok((AdmissionPolicy::of_cases(&path, &manifest)?, path)));
+    let policy = policy.map(|path| Ok((AdmissionPolicy::of_cases(&path, root(&manifest))?, path)));
     let policy = policy.transpose();
     let policy =
-        policy.map_err(|error: BatchError| error::request(py, "policy", error.to_string()))?;
+        policy.map_err(|error: FileError| error::request(py, "policy", format!("{error:#}")))?;
     let judged = attended(py, progress.as_ref(), move |progress| {
         let terms = policy.as_ref().map(|(policy, _)| policy);
         let found = read(&manifest, terms)?;

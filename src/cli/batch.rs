@@ -10,11 +10,12 @@ use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::ReportArgs;
 use crate::batch::report::{CaseVerdict, Known};
-use crate::batch::{self, AdmissionPolicy, Pages, State};
+use crate::batch::{self, Pages, State};
 use crate::check::Attention;
 use crate::deadline::{Deadline, interruptible};
 use crate::engines::resources_of;
 use crate::io::{Outputs, printable};
+use crate::policy::AdmissionPolicy;
 
 /// Run many checks from a manifest or a folder of cases
 ///
@@ -83,7 +84,7 @@ pub struct BatchArgs {
 impl BatchArgs {
     pub fn run(self) -> Result<Ending> {
         let policy = self.policy.as_deref();
-        let policy = policy.map(|path| AdmissionPolicy::of_cases(path, &self.cases));
+        let policy = policy.map(|path| AdmissionPolicy::of_cases(path, batch::root(&self.cases)));
         let policy = policy.transpose()?;
         let terms = policy.as_ref();
         let deadline = Deadline::after(terms.and_then(AdmissionPolicy::time));

@@ -3,14 +3,14 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::args::{CheckArgs, MemoryArgs, OperationHint, RequestArgs, in_options, in_options_of};
+use super::args::{CheckArgs, MemoryArgs, OperationHint, RequestArgs, in_options_of};
+use super::chooser::Choice;
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
-use super::{Ending, refuted};
+use super::{CHOOSERS, Ending, refuted};
 use crate::check::{Attention, CheckError};
 use crate::compose::Request;
 use crate::forms::View;
-use crate::identify::auto::{self, Auto};
 use crate::io::Outputs;
 use crate::report::Rule;
 
@@ -102,15 +102,17 @@ impl<A: RequestArgs> Check<A> {
     pub fn run(self) -> Result<Ending> {
         let mut request = self.args.request()?;
         let mut chosen = None;
-        if let Request::Product(check) = &request
-            && auto::is_requested(check)
-        {
-            match in_options(auto::choose(check, &mut |_| None, &Bar::new()))? {
-                Auto::Found(found, by) => {
+        for chooser in CHOOSERS {
+            let Request::Product(check) = &request else {
+                break;
+            };
+            match chooser.choose(check)? {
+                Choice::Named => {}
+                Choice::Found(found, by) => {
                     (request, chosen) = (Request::Product(found), Some(by));
                 }
                 // An answer, but no verdict on a model.
-                Auto::Nothing(tested) => {
+                Choice::Nothing(tested) => {
                     return refuted(format!(
                         "none of the {tested} tested models gives this D; 'tcverify identify' shows how close each \
                          one is"

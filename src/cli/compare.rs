@@ -7,10 +7,11 @@ use clap::Args;
 
 use super::Ending;
 use super::args::{LayoutArgs, in_options};
+use super::identify::in_search_options;
 use super::progress::Bar;
 use super::reports::{FormArgs, PageArgs};
 use super::values::{any_format, word};
-use crate::batch::{Accept, AdmissionPolicy};
+use crate::batch;
 use crate::check::{CheckError, MAX_MISMATCHES, Operands, RequestFields, Source, Tf32Input};
 use crate::compare::document::{Answer, Explained};
 use crate::compare::runs::document::{RunsVerdict, StepResult};
@@ -18,6 +19,7 @@ use crate::compare::{Compare as Request, CompareRuns, Hints, RunsError, Span};
 use crate::identify::{Limits, Schedules};
 use crate::io::Outputs;
 use crate::num::Format;
+use crate::policy::{Accept, AdmissionPolicy};
 
 /// Explain why two results of one product differ
 ///
@@ -161,7 +163,7 @@ impl Compare {
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
-        let found = in_options(request.run(&Bar::new()))?;
+        let found = in_search_options(request.run(&Bar::new()))?;
         self.report
             .tell(reports, &found.view(), &found, || Ok(None))?;
         let both = found.explained == Some(Explained::Both) && found.wrong.is_none();
@@ -215,8 +217,8 @@ impl Compare {
         let Some(path) = &self.policy else {
             return Ok(None);
         };
-        let [left, right] =
-            [&self.left, &self.right].map(|cases| AdmissionPolicy::of_cases(path, cases));
+        let [left, right] = [&self.left, &self.right]
+            .map(|cases| AdmissionPolicy::of_cases(path, batch::root(cases)));
         left?;
         Ok(Some(right?))
     }
@@ -306,7 +308,7 @@ impl Compare {
         request.protect(&mut outputs)?;
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
         let found = match request.run(&Bar::new()) {
-            Err(RunsError::Search(error)) => in_options(Err(error))?,
+            Err(RunsError::Search(error)) => in_search_options(Err(error))?,
             found => found?,
         };
         self.report

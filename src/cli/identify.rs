@@ -13,11 +13,11 @@ use super::progress::Bar;
 use super::show::write_pretty;
 use super::values::{any_format, word};
 use super::{Ending, show};
-use crate::check::{CheckError, EngineChoice, Source, Verb, shell_line};
+use crate::check::{CheckError, EngineChoice, Source, Verb, option, shell_line};
 use crate::compose::Request as CheckRequest;
 use crate::compose::{Fit, identify};
 use crate::identify::document::FITS_SHOWN;
-use crate::identify::{Formats, Identify as Request, Limits, Schedules};
+use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};
 use crate::io::{Outputs, escaped};
 use crate::num::{F32, Format};
 use crate::operation::Operation;
@@ -113,15 +113,20 @@ pub struct Identify {
     json: Option<PathBuf>,
 }
 
+/// An error of a search in the words of options.
+pub fn in_search_options<T>(result: Result<T, IdentifyError>) -> Result<T> {
+    result.map_err(|error| anyhow::Error::msg(error.describe(option)))
+}
+
 impl Identify {
     pub fn run(self) -> Result<Ending> {
         let request = in_options(self.request())?;
-        let prepared = in_options(request.prepare())?;
+        let prepared = in_search_options(request.prepare())?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let json = self.json.as_deref();
         let output = outputs.open_if("the JSON report", json)?;
-        let found = in_options(prepared.run(&Bar::new()))?;
+        let found = in_search_options(prepared.run(&Bar::new()))?;
         if let Some(output) = output {
             let written = output.commit(|out| write_pretty(&found, out));
             written.context("the JSON cannot be written")?;

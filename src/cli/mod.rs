@@ -26,9 +26,11 @@ mod archs;
 mod args;
 mod attest;
 mod audit;
+mod auto;
 mod batch;
 mod bench;
 mod check;
+mod chooser;
 mod commit;
 mod compare;
 mod completions;
@@ -174,6 +176,9 @@ commands! {
         Man(man::ManPages),
     }
 }
+
+/// Who chooses the model of a check that leaves it to D.
+const CHOOSERS: &[&dyn chooser::Chooser] = &[&auto::Search];
 
 /// How a command that did its work ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,15 +7,14 @@ use clap::Args;
 
 use super::args::{MemoryArgs, in_options};
 use super::progress::Bar;
-use super::{Ending, show};
-use crate::batch::AdmissionPolicy;
+use super::{CHOOSERS, Ending, show};
 use crate::check::CheckError;
 use crate::compose::verify;
 use crate::compose::verify::Unconfirmed;
 use crate::deadline::{Deadline, interruptible};
 use crate::engines::resources_of;
-use crate::identify::auto;
 use crate::io::{MappedFile, escaped, escaped_path};
+use crate::policy::AdmissionPolicy;
 
 /// Confirm another person's report by repeating its check
 ///
@@ -111,8 +110,10 @@ impl VerifyReport {
         let verified = in_options(verified).with_context(|| name.clone())?;
         let mut differences = verified.differences;
         if let (true, Some((check, chosen))) = (differences.is_empty(), &verified.chosen) {
-            let confirmed =
-                deadline.within(|| in_options(auto::confirm(check, chosen, &Bar::new())))?;
+            let chooser = CHOOSERS.first();
+            let chooser =
+                chooser.context("`rule.chosen`: this program has no search for models")?;
+            let confirmed = deadline.within(|| chooser.confirm(check, chosen))?;
             ensure!(confirmed.is_ok() || !deadline.is_over(), stopped());
             differences = confirmed?;
         }

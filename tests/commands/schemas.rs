@@ -177,7 +177,7 @@ mod generated {
             written.entry(name).or_default().push(document);
         }
         written.insert("probes", vec![json(&folder, "probes/manifest.json")]);
-        let policy = serde_json::to_value(tcverify::batch::AdmissionPolicy::default()).unwrap();
+        let policy = serde_json::to_value(tcverify::policy::AdmissionPolicy::default()).unwrap();
         written.insert("policy", vec![policy]);
         let table = serde_json::json!({
             "schema": tcverify::libraries::TABLE_SCHEMA, "gpu": "NVIDIA H100", "capability": "9.0",

@@ -16,7 +16,7 @@ use tcverify_io::memory;
 use tcverify_libraries as libraries;
 use tcverify_num as num;
 use tcverify_operation as operation;
-use tcverify_ops as ops;
+use tcverify_policy as policy;
 use tcverify_provenance::attest;
 use tcverify_report as report;
 use tcverify_report::sample;

@@ -20,6 +20,7 @@ use tcverify_many::batch;
 use tcverify_num as num;
 use tcverify_num::random;
 use tcverify_operation as operation;
+use tcverify_policy as policy;
 use tcverify_report as report;
 use tcverify_report::sample;
 use tcverify_tensor as tensor;

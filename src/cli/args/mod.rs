@@ -18,14 +18,13 @@ pub use self::operation::{
 };
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 pub use self::set::SetArgs;
-use crate::batch::AdmissionPolicy;
 use crate::check::{CheckError, Resources, option};
 use crate::cli::show;
 use crate::compose::{Examined, Request, describe};
 use crate::engines::resources_of;
-use crate::identify::IdentifyError;
 use crate::io::{Files, Outputs, Privacy, escaped_path};
 use crate::memory::Limits;
+use crate::policy::AdmissionPolicy;
 use crate::role::Role;
 use crate::sign::Signer;
 
@@ -117,8 +116,8 @@ pub trait RequestArgs: Args {
 }
 
 /// An error of a check or a search in terms of options.
-pub fn in_options<T>(result: Result<T, impl Into<IdentifyError>>) -> Result<T> {
-    result.map_err(|error| anyhow::Error::msg(error.into().describe(option)))
+pub fn in_options<T>(result: Result<T, CheckError>) -> Result<T> {
+    result.map_err(|error| anyhow::Error::msg(describe(&error, option)))
 }
 
 /// An error in the words of a request's options: an operation's arrays are named, and have none.

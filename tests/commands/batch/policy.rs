@@ -377,7 +377,7 @@ fn the_strict_policy_is_what_the_page_says() {
     let start = page.find("```json\n").unwrap() + 8;
     let end = start + page[start..].find("```").unwrap();
     let said: Value = serde_json::from_str(&page[start..end]).unwrap();
-    let strict = serde_json::to_value(tcverify::batch::AdmissionPolicy::default()).unwrap();
+    let strict = serde_json::to_value(tcverify::policy::AdmissionPolicy::default()).unwrap();
     assert_eq!(said, strict);
 }
 

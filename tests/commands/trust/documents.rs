@@ -21,7 +21,7 @@ fn folder() -> Folder {
             "cases": [{"name": "one", "arch": "a100", "dtype": "fp16", "a": "a.npy", "b": "b.npy", "d": "w.npy"}]})
         .to_string(),
     );
-    let policy = serde_json::to_value(tcverify::batch::AdmissionPolicy::default()).unwrap();
+    let policy = serde_json::to_value(tcverify::policy::AdmissionPolicy::default()).unwrap();
     folder.write("policy.json", policy.to_string());
     for (line, code) in table! {
         ("generate generate:1:normal:16x64 --dtype fp16 --role a -o a.npy".to_owned(), 0),

@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::document::BatchError;
 use super::lookup::Lookup;
-use super::policy::AdmissionPolicy;
 use super::reasons::plain;
 use crate::batch::report::{CaseVerdict, Coverage};
 use crate::check::{Check, CheckError, Expected, RequestFields};
@@ -17,6 +16,7 @@ use crate::compose::Request;
 use crate::io::printable;
 use crate::libraries;
 use crate::operation::Operation;
+use crate::policy::AdmissionPolicy;
 
 /// One check.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use super::policy::AdmissionPolicy;
 use crate::check::{CheckError, FormatsFrom};
 use crate::io::{self, Files, Privacy};
 use crate::memory::Limits;
+use crate::policy::AdmissionPolicy;
 
 /// Where cases look things up while they are read.
 pub(super) struct Lookup<'a> {

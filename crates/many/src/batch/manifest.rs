@@ -11,10 +11,10 @@ use super::case::{Case, EXPECT, Object, case, expect, is_operation, names, valid
 use super::document::{BatchError, json, root, text_of};
 use super::lookup::Lookup;
 use super::pattern::expanded;
-use super::policy::AdmissionPolicy;
 use super::reasons::{placed, plain};
 use crate::batch::report::Coverage;
 use crate::io::{escaped_path, printable};
+use crate::policy::AdmissionPolicy;
 
 /// Value of the `schema` field.
 pub const MANIFEST: &str = "tcverify.manifest/1";

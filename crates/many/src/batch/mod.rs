@@ -2,10 +2,8 @@
 //! A case that cannot be judged stops no other, and a resumed batch writes the bytes that an unbroken one writes. It
 //! computes nothing: every case is a check.
 
-mod admit;
 mod attested;
 mod case;
-mod confined;
 mod document;
 mod emulated;
 mod escaping;
@@ -14,7 +12,6 @@ mod lookup;
 mod manifest;
 mod pages;
 mod pattern;
-mod policy;
 mod reasons;
 pub mod report;
 mod run;
@@ -27,13 +24,13 @@ pub use case::{Case, Read};
 pub use document::{BatchError, root};
 pub use manifest::{MANIFEST, parsed};
 pub use pages::Pages;
-pub use policy::{Accept, AdmissionPolicy, OperationRule, POLICY, STRICT};
 pub use run::run;
 pub use state::{Beginning, Entry, STATE, State};
 
 use lookup::Lookup;
 
 use crate::io::Outputs;
+use crate::policy::{AdmissionPolicy, STRICT};
 
 /// The cases of a manifest, or of a folder of case folders, and the files that name them. Under a policy no
 /// file is read that it does not allow, and no such case is returned.

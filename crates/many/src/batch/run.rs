@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::state::{Entry, Read, State};
-use super::{AdmissionPolicy, BatchError, Case, Pages};
+use super::{BatchError, Case, Pages};
 use crate::batch::report::{Batch, BatchCase};
 use crate::check::{Attention, CheckError, Progress, Resources, Source};
 use crate::deadline::{Deadline, interruptible};
 use crate::forms::{Store, View};
+use crate::policy::AdmissionPolicy;
 use crate::report::Rule;
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of

@@ -134,9 +134,13 @@ pub(super) fn opened(
     let file = match (source, wanted) {
         // What is generated are numbers of a format, so it has no other.
         (Source::Generated(_), None) => {
-            return fail(
-                "a generated operand has no format of its own; give `dtype` (for A and B)".into(),
-            );
+            let how = match role {
+                Role::A | Role::B => "give `dtype`",
+                _ => "write it to a file by 'tcverify generate'",
+            };
+            return fail(format!(
+                "a generated operand has no format of its own; {how}"
+            ));
         }
         (Source::Generated(text), Some(format)) => {
             engines::resources().files.generated(text, format, role)

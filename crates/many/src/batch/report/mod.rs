@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::batch::escaping::EscapedJson;
+use crate::policy::Policed;
 use crate::report::Tool;
 
 pub use case::{BatchCase, CaseVerdict, KeptCase, Summary};
@@ -47,16 +48,6 @@ pub struct Batch {
     pub chain: Option<Chain>,
     /// In the order of the manifest, or by name.
     pub cases: Vec<BatchCase>,
-}
-
-/// The policy that cases were judged under.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Policed {
-    /// As it was called: `strict`, or a path.
-    pub name: String,
-    /// Of the policy as canonical JSON, with all that its file leaves out.
-    pub sha256: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

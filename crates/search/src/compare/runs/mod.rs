@@ -14,8 +14,9 @@ mod view;
 
 use std::path::PathBuf;
 
-use crate::batch::{AdmissionPolicy, BatchError};
+use crate::batch::BatchError;
 use crate::identify::{IdentifyError, Limits, Schedules};
+use crate::policy::AdmissionPolicy;
 
 /// Two runs, left and right.
 #[derive(Clone, Debug, PartialEq)]

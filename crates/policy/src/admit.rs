@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::confined::{Freedom, confined};
-use super::policy::{AdmissionPolicy, ClaimRule, ScopeRule, Silence};
+use super::rules::{AdmissionPolicy, ClaimRule, ScopeRule, Silence};
 use crate::check::{
     Check, CheckError, Expected, ModelSource, Naming, ScheduleSource, Source, Span, Strictness,
     Subject,
@@ -20,7 +20,7 @@ use crate::words::Word;
 
 impl AdmissionPolicy {
     /// Refuses a file of the cases themselves that may not be read.
-    pub(super) fn admit_file(&self, root: &Path, path: &Path) -> Result<(), String> {
+    pub fn admit_file(&self, root: &Path, path: &Path) -> Result<(), String> {
         confined(root, path, self.freedom())
     }
 
@@ -32,7 +32,7 @@ impl AdmissionPolicy {
     }
 
     /// Refuses more cases than there may be.
-    pub(super) fn admit_number(&self, cases: usize) -> Result<(), String> {
+    pub fn admit_number(&self, cases: usize) -> Result<(), String> {
         match self.limits.cases {
             Some(most) if cases as u64 > most => {
                 let s = if cases == 1 { "" } else { "s" };
@@ -133,7 +133,7 @@ impl AdmissionPolicy {
     }
 
     /// Refuses a file of a case that may not be read.
-    pub(super) fn admit_path(
+    pub fn admit_path(
         &self,
         field: &'static str,
         root: &Path,

@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-use super::document::{BatchError, root, text_of};
-use crate::batch::report::Policed;
 use crate::check::{EngineChoice, Strictness};
 use crate::emu::{Catalogue, Evidence};
 use crate::envelope;
-use crate::io::{Files, Privacy, escaped_path, hex, printable};
+use crate::io::{
+    Fault, FileError, Files, MAX_DOCUMENT, Privacy, escaped_path, hex, printable, read_text,
+};
 use crate::memory;
 use crate::ops;
 use crate::words::words;
@@ -242,7 +242,7 @@ impl OperationRule {
         }
     }
 
-    pub(super) fn allows(&self, operation: &str, variant: &str) -> bool {
+    pub(crate) fn allows(&self, operation: &str, variant: &str) -> bool {
         let own = format!("{operation} {variant}");
         let named = |names: &Vec<String>| names.iter().any(|n| n == operation || *n == own);
         self.variants.as_ref().is_none_or(named)
@@ -307,6 +307,16 @@ impl Default for Limits {
     }
 }
 
+/// The policy that cases were judged under.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Policed {
+    /// As it was called: `strict`, or a path.
+    pub name: String,
+    /// Of the policy as canonical JSON, with all that its file leaves out.
+    pub sha256: String,
+}
+
 impl Default for AdmissionPolicy {
     /// The policy of a file that has only its schema.
     fn default() -> AdmissionPolicy {
@@ -317,30 +327,30 @@ impl Default for AdmissionPolicy {
 
 impl AdmissionPolicy {
     /// The strict policy by its word, else a file's.
-    pub fn read(path: &Path) -> Result<AdmissionPolicy, BatchError> {
+    pub fn read(path: &Path) -> Result<AdmissionPolicy, FileError> {
         if path == Path::new(STRICT) {
             return Ok(AdmissionPolicy::default());
         }
-        let text = text_of(path).map_err(BatchError::document(path))?;
-        AdmissionPolicy::parsed(&text).map_err(BatchError::document(path))
+        let text = read_text(path, "policy", MAX_DOCUMENT)?;
+        AdmissionPolicy::parsed(&text).map_err(|reason| Fault::from(reason).of(path))
     }
 
-    /// Reads a policy, but refuses a file that the author of the cases in `cases` could have written.
+    /// Reads a policy, but refuses a file that the author of the cases in `folder` could have written.
     ///
     /// # Errors
     /// What is wrong with the file, or that it lies beside them.
-    pub fn of_cases(path: &Path, cases: &Path) -> Result<AdmissionPolicy, BatchError> {
+    pub fn of_cases(path: &Path, folder: &Path) -> Result<AdmissionPolicy, FileError> {
         let policy = AdmissionPolicy::read(path)?;
-        let root = match root(cases) {
-            root if root == Path::new("") => Path::new("."),
-            root => root,
+        let folder = match folder {
+            here if here == Path::new("") => Path::new("."),
+            folder => folder,
         };
-        let places = [root, path].map(std::fs::canonicalize);
-        if let ([Ok(root), Ok(file)], true) = (&places, path != Path::new(STRICT))
-            && file.starts_with(root)
+        let places = [folder, path].map(std::fs::canonicalize);
+        if let ([Ok(folder), Ok(file)], true) = (&places, path != Path::new(STRICT))
+            && file.starts_with(folder)
         {
             let reason = "is in the folder of the cases, so their author could have written it; keep it elsewhere";
-            return Err(BatchError::document(path)(reason.into()));
+            return Err(Fault::from(reason.to_owned()).of(path));
         }
         Ok(policy)
     }
