@@ -79,20 +79,24 @@ impl ScheduleRequest {
         let preset = |name: &str| {
             let found = Schedule::preset(name).cloned();
             found.map_err(|unknown| {
-                let near = presets().iter().map(|preset| {
-                    let distance = strsim::damerau_levenshtein(&preset.name, name);
-                    (distance, &preset.name)
-                });
-                match near.min().filter(|(distance, _)| *distance <= 2) {
-                    Some((_, near)) => CheckError::request(
-                        "schedule",
-                        format!(
-                            "there is no schedule called {name:?}; did you mean {near}? ('tcverify schedules' \
-                             describes all)"
-                        ),
-                    ),
-                    None => CheckError::of("schedule")(unknown),
+                let names = || presets().iter().map(|preset| preset.name.as_str());
+                let distance = |near: &&str| strsim::damerau_levenshtein(near, name);
+                let mistyped = names().min_by_key(distance);
+                let near: Vec<_> = match mistyped.filter(|near| distance(near) <= 2) {
+                    Some(near) => vec![near],
+                    None => names().filter(|long| name.len() > 2 && long.contains(name)).collect(),
+                };
+                if near.is_empty() {
+                    return CheckError::of("schedule")(unknown);
                 }
+                let near = near.join(", ");
+                CheckError::request(
+                    "schedule",
+                    format!(
+                        "there is no schedule called {name:?}; did you mean {near}? ('tcverify schedules' describes \
+                         all)"
+                    ),
+                )
             })
         };
         let schedule = match &self.from {

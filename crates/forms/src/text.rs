@@ -124,7 +124,10 @@ impl View {
         if layout.digests {
             page.digests(self)?;
         }
-        writeln!(page.out)?;
+        let mut facts = self.facts().chain(&self.ambiguity);
+        if facts.next().is_some() || !self.reproduced.is_empty() || !self.next.is_empty() {
+            writeln!(page.out)?;
+        }
         if let Some(command) = &self.repeat {
             page.whole("repeat", command)?;
         }

@@ -27,6 +27,9 @@ fn the_same_sums_rounded() {
         fp32.npy fp32.npy | 0 | Both files hold the same bits
         fp32.npy fp32.npy --rows1 3:7 --rows2 3:7 | 0 | EQUAL, in the chosen rows | Other rows were not compared
     "};
+    // Nothing stands between the verdict and who says it.
+    let text = folder.tcverify("compare fp32.npy bf16.npy").stdout;
+    assert!(text.contains("rounded to bf16\n\n  by "), "{text}");
 }
 
 /// Operands that are generated, or of another type, are operands.

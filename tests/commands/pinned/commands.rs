@@ -103,6 +103,7 @@ fn refusals() {
         "check --arch h100 --dtype bf16 a.npy b.npy d.npy --rtol 1e-3",
         "check --arch h100 --dtype bf16 a.npy b.npy d.npy --ulp 1",
         "check --arch h100 --dtype bf16 a.npy b.npy d.npy --schedule cublas-sm8",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --schedule splitk",
         "check --arch h100 --dtype tf32 wide.npy wide.npy d.npy --transpose-b",
         "check --arch a100 --dtype bf16 a.npy b.npy fine.npy --d-dtype bf16",
         "check",
