@@ -7,9 +7,7 @@ use super::error::CheckError;
 use super::kernel::{KernelTexts, PlannedKernel, StoredShapes};
 use super::product::{Check, Operands, ScheduleRequest, ScheduleSource};
 use super::reader::Reader;
-use crate::emu::schedule::{
-    AddendAt, BoundSchedule, Overrides, Schedule, ScheduleSpec, Values, presets,
-};
+use crate::emu::schedule::{AddendAt, BoundSchedule, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
 use crate::io::{FileError, printable, read_document, sha256};
 use crate::num::{F32, Factor, Format};
@@ -78,26 +76,7 @@ impl ScheduleRequest {
     pub fn resolve(&self) -> Result<Scheduling, CheckError> {
         let preset = |name: &str| {
             let found = Schedule::preset(name).cloned();
-            found.map_err(|unknown| {
-                let names = || presets().iter().map(|preset| preset.name.as_str());
-                let distance = |near: &&str| strsim::damerau_levenshtein(near, name);
-                let mistyped = names().min_by_key(distance);
-                let near: Vec<_> = match mistyped.filter(|near| distance(near) <= 2) {
-                    Some(near) => vec![near],
-                    None => names().filter(|long| name.len() > 2 && long.contains(name)).collect(),
-                };
-                if near.is_empty() {
-                    return CheckError::of("schedule")(unknown);
-                }
-                let near = near.join(", ");
-                CheckError::request(
-                    "schedule",
-                    format!(
-                        "there is no schedule called {name:?}; did you mean {near}? ('tcverify schedules' describes \
-                         all)"
-                    ),
-                )
-            })
+            found.map_err(CheckError::of("schedule"))
         };
         let schedule = match &self.from {
             ScheduleSource::Plain => preset("plain")?,

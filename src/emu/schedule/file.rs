@@ -113,14 +113,27 @@ pub fn presets() -> &'static [Schedule] {
     })
 }
 
-/// A name that is not a schedule, and the names there are.
+/// A name that is not a schedule, and those that may be meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no schedule called {0:?}; known are {names} ('tcverify schedules' describes them)", names = names())]
+#[error("there is no schedule called {0:?}; {meant} ('tcverify schedules' describes all)", meant = meant(.0))]
 pub struct UnknownSchedule(String);
 
-fn names() -> String {
-    let names: Vec<_> = presets().iter().map(|s| s.name.as_str()).collect();
-    names.join(", ")
+/// The name that is hardly another, or those that contain it, or all.
+fn meant(name: &str) -> String {
+    let names = || presets().iter().map(|preset| preset.name.as_str());
+    let distance = |near: &&str| strsim::damerau_levenshtein(near, name);
+    let mistyped = names().min_by_key(distance);
+    let near: Vec<_> = match mistyped.filter(|near| distance(near) <= 2) {
+        Some(near) => vec![near],
+        None => names()
+            .filter(|long| name.len() > 2 && long.contains(name))
+            .collect(),
+    };
+    if near.is_empty() {
+        format!("known are {}", names().collect::<Vec<_>>().join(", "))
+    } else {
+        format!("did you mean {}?", near.join(", "))
+    }
 }
 
 impl Schedule {

@@ -306,7 +306,7 @@ impl Overrides {
             let mut levels = spec.split.iter_mut().chain(&mut spec.inner);
             let Some(open) = levels.find_map(|level| level.parts.count_mut()) else {
                 let reason = format!(
-                    "`split_k` {count}: schedule {name} does not split K into slices; choose how with `split`"
+                    "`split_k` {count}: schedule {name} does not split K into slices; choose one that does, or how with `split`"
                 );
                 return fail("split_k", reason);
             };
@@ -321,7 +321,7 @@ impl Overrides {
             let parts = spec.split.as_mut().map(|split| &mut split.parts);
             let Some(Parts::Slices { grain, .. } | Parts::Interleaved { grain, .. }) = parts else {
                 let reason = format!(
-                    "`grain`: schedule {name} does not split K into slices; choose how with `split`"
+                    "`grain`: schedule {name} does not split K into slices; choose one that does, or how with `split`"
                 );
                 return fail("grain", reason);
             };
