@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::merging::of_the_whole;
-use crate::support::{Folder, Members, claims, listed, rows, sha256};
+use crate::support::{Folder, Members, claims, listed, ran, rows, sha256};
 
 /// The key of RFC 8032, section 7.1, test 2, as OpenSSL writes it, and another one.
 const PRIVATE: [&str; 2] = [
@@ -107,9 +107,7 @@ fn parts_that_no_signer_signed_are_refused() {
 fn what_nobody_would_look_at_is_not_signed() {
     let folder = folder();
     let refused = |words: &str, about: &[&str]| {
-        folder
-            .tcverify(&format!("shard {words} -o new.json"))
-            .refuses(about);
+        ran! {folder, "shard {words} -o new.json"}.refuses(about);
         assert!(!folder.path("new.json").exists());
     };
     for [given, said] in rows! {"
