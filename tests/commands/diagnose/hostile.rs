@@ -32,7 +32,8 @@ fn all_of_d_is_wrong() {
     folder.replay(PRODUCT, "right.npy");
     // Of those, then, each with the same bit.
     for (bits, kinds) in [(0x0005_a5a5, ""), (1 << 9, "bit_flipped")] {
-        let every_other = |at: usize, code: u64| code ^ bits * u64::from((at / 500 + at) % 2 == 0);
+        let even = |at: usize| u64::from((at / 500 + at).is_multiple_of(2));
+        let every_other = |at: usize, code: u64| code ^ (bits * even(at));
         change(&folder, "right.npy", "d.npy", 4, every_other);
         diagnosed! {folder, "{CHECK} | = {kinds}"};
     }
