@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Says, claims, holds, table};
+use crate::support::{Folder, Says, claims, holds, ran, table};
 
 /// Operands of 8x16 by 16x12, all of one format.
 fn operands(format: &str, k: usize) -> Folder {
@@ -31,9 +31,7 @@ fn a_chip_is_named() {
         ("bfdot-ebf", 1),
         ("bfmlal", 1),
     ] {
-        folder
-            .tcverify(&format!("{check} {instruction}"))
-            .expect(code);
+        ran! {folder, "{check} {instruction}"}.expect(code);
     }
     claims! {folder, "
         check --arch h100 --dtype bf16 a.npy b.npy d.npy | 1
@@ -80,9 +78,7 @@ fn a_library_s_blocks_of_k() {
     let ragged = operands("bf16", 301);
     let replay = format!("replay {unit} a.npy b.npy -o d.npy --schedule");
     for (schedule, code) in [("openblas-neoverse-n2", 0), ("iree-bf16", 0), ("plain", 2)] {
-        ragged
-            .tcverify(&format!("{replay} {schedule}"))
-            .expect(code);
+        ran! {ragged, "{replay} {schedule}"}.expect(code);
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Folder, Members, claims, read_rows, say};
+use crate::support::{Folder, Members, claims, ran, read_rows, say};
 
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/capture");
 
@@ -214,9 +214,7 @@ fn an_arm_processor_s_products_are_reproduced() {
         "check --arch arm --dtype bf16 --c cases/bfdot-wide/c.npy {a} {b} {d} --instruction"
     );
     for (instruction, code) in [("bfdot", 0), ("bfmmla", 0), ("bfdot-ebf", 1), ("bfmlal", 1)] {
-        folder
-            .tcverify(&format!("{check} {instruction}"))
-            .expect(code);
+        ran! {folder, "{check} {instruction}"}.expect(code);
     }
 }
 

@@ -3,20 +3,14 @@
 #[cfg(feature = "schemars")]
 use serde_json::Value;
 
-use crate::support::{Folder, Npy, Says, claims, rows};
+use crate::support::{Folder, Npy, Says, claims, ran, rows, words};
 
 /// A D that differs by a bit, and everything that is written about it.
 fn folder() -> Folder {
     let folder = Folder::new();
-    let given = "generate:1:normal:16x64";
-    for command in [
-        format!("generate {given} --dtype fp16 --role a -o a.npy"),
-        "generate generate:2:normal:64x24 --dtype fp16 --role b -o b.npy".into(),
-        "replay --arch a100 --dtype fp16 a.npy b.npy -o d.npy".into(),
-        "replay --arch v100 --dtype fp16 a.npy b.npy -o other.npy".into(),
-    ] {
-        folder.passes(&command);
-    }
+    folder.generate("a fp16 1:normal:16x64 | b fp16 2:normal:64x24");
+    folder.replay("--arch a100 --dtype fp16 a.npy b.npy", "d.npy");
+    folder.replay("--arch v100 --dtype fp16 a.npy b.npy", "other.npy");
     folder
 }
 
@@ -38,9 +32,7 @@ fn a_report_is_read_back() {
         ("other.npy", "--sample 50 --seed 3", 1),
     ] {
         let check = format!("check --arch a100 --dtype fp16 {more} a.npy b.npy {d}");
-        let run = folder
-            .tcverify(&format!("{check} --json - --quiet"))
-            .expect(code);
+        let run = ran! {folder, "{check} --json - --quiet"}.expect(code);
         let report: Report = serde_json::from_str(&run.stdout).unwrap();
         let again = serde_json::to_string_pretty(&report).unwrap();
         assert_eq!(again.trim_end(), run.stdout.trim_end(), "{check}");
@@ -140,26 +132,13 @@ mod generated {
             }
         }
         let of = |name: &str| vec![json(&folder, &format!("{name}.json"))];
-        let mut written: BTreeMap<&str, Vec<Value>> = [
-            "identification",
-            "compared",
-            "compared-runs",
-            "batch",
-            "commitment",
-            "plan",
-            "part",
-            "proof",
-            "challenge",
-            "audit",
-            "manifest",
-            "inference",
-            "screen-suite",
-            "screen-results",
-            "screen-commitment",
-            "screen-fleet",
-        ]
+        let mut written: BTreeMap<&str, Vec<Value>> = words! {"
+            identification | compared | compared-runs | batch | commitment | plan | part | proof | challenge | audit
+            | manifest | inference | screen-suite | screen-results | screen-commitment | screen-fleet
+        "}
+        .into_iter()
         .map(|name| (name, of(name)))
-        .into();
+        .collect();
         let reports =
             ["report", "same", "chain"].map(|name| json(&folder, &format!("{name}.json")));
         written.insert("report", reports.into());
@@ -213,16 +192,12 @@ mod generated {
         {
             claims! {layer, "{verb} --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy {words} -q | 0"}
         }
-        written
-            .get_mut("commitment")
-            .expect("one of a product")
-            .push(json(&layer, "c.json"));
+        let commitments = written.get_mut("commitment").expect("one of a product");
+        commitments.push(json(&layer, "c.json"));
         let reports =
             ["same", "other", "rows", "drawn"].map(|name| json(&layer, &format!("{name}.json")));
-        written
-            .get_mut("report")
-            .expect("those of products")
-            .extend(reports);
+        let all = written.get_mut("report").expect("those of products");
+        all.extend(reports);
         let sweep = "sweep sqrt --write sweep.json --blocks 63";
         layer.passes(sweep);
         written.insert("sweep", vec![json(&layer, "sweep.json")]);

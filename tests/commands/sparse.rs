@@ -3,7 +3,7 @@
 use tcverify::num::Format;
 
 use crate::support::random::Random;
-use crate::support::{Folder, Members, Npy, claims};
+use crate::support::{Folder, Members, Npy, claims, table};
 
 /// A unit, the formats, how many elements are kept of how many, and what else is said.
 struct Unit {
@@ -14,13 +14,9 @@ struct Unit {
     block: Option<usize>,
 }
 
-const UNITS: &[Unit] = &[
+const UNITS: [Unit; 12] = table! {
     unit("--arch a100 --dtype fp16", Format::Fp16, [4, 2]),
-    unit(
-        "--arch a100 --dtype bf16 --engine exact",
-        Format::Bf16,
-        [4, 2],
-    ),
+    unit("--arch a100 --dtype bf16 --engine exact", Format::Bf16, [4, 2]),
     unit("--arch a100 --dtype tf32", Format::Tf32, [2, 1]),
     unit("--arch a100 --dtype int4", Format::Int4, [8, 4]),
     unit("--arch rtx-4090 --dtype e4m3", Format::E4m3, [4, 2]),
@@ -29,20 +25,10 @@ const UNITS: &[Unit] = &[
     unit("--arch h100 --dtype fp16 --acc fp16", Format::Fp16, [4, 2]),
     unit("--arch b200 --dtype fp16", Format::Fp16, [4, 2]),
     unit("--arch b200 --dtype e2m3", Format::E2m3, [4, 2]),
-    unit(
-        "--arch h100 --dtype fp16 --schedule cutlass-splitk-parallel --split-k 2 --tile-k 32 --d-dtype fp16",
-        Format::Fp16,
-        [4, 2],
-    ),
-    Unit {
-        block: Some(32),
-        ..unit(
-            "--arch b200 --dtype e2m1 --scale-dtype ue8m0 --scale-block 32 --instruction tcgen05-mxf4",
-            Format::E2m1,
-            [8, 4],
-        )
-    },
-];
+    unit("--arch h100 --dtype fp16 --schedule cutlass-splitk-parallel --split-k 2 --tile-k 32 --d-dtype fp16", Format::Fp16, [4, 2]),
+    Unit { block: Some(32), ..unit("--arch b200 --dtype e2m1 --scale-dtype ue8m0 --scale-block 32 --instruction tcgen05-mxf4",
+        Format::E2m1, [8, 4]) },
+};
 
 const fn unit(words: &'static str, format: Format, chunk: [usize; 2]) -> Unit {
     Unit {
@@ -204,7 +190,7 @@ fn descr(file: &[u8]) -> String {
 
 #[test]
 fn every_row_is_the_dense_product_of_what_it_keeps() {
-    for unit in UNITS {
+    for unit in &UNITS {
         let chunks = if unit.block.is_some() { 16 } else { 24 };
         let sparse = product(unit, [5, 19, chunks], &[]);
         let d = sparse.replayed();

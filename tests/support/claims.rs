@@ -51,6 +51,18 @@ pub fn listed(row: &str) -> Vec<&str> {
     split_at(row, bars(row))
 }
 
+/// Commands: each row's first word, with each of its other words in the place of `~`.
+pub fn filled(table: &str) -> Vec<String> {
+    let of_row = |row| {
+        let words = listed(row);
+        let rest = if words.len() > 1 { &words[1..] } else { &[""] };
+        let all = rest.iter().map(|word| words[0].replace('~', word));
+        all.map(|command| command.trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    lines(table).into_iter().flat_map(of_row).collect()
+}
+
 /// A cell of a table that is JSON.
 #[track_caller]
 pub fn json_of(text: &str) -> serde_json::Value {
@@ -97,6 +109,13 @@ macro_rules! claims {
     };
 }
 
+/// What a command does, in which `{names}` stand for what they hold.
+macro_rules! ran {
+    ($folder:expr, $($command:tt)+) => {
+        $folder.tcverify(&format!($($command)+))
+    };
+}
+
 /// [`read_rows`] of a table in which `{names}` stand for what they hold. The last row that is printed is the one that
 /// failed.
 macro_rules! rows {
@@ -132,7 +151,7 @@ macro_rules! table {
     };
 }
 
-pub(crate) use {claims, holds, rows, table, words};
+pub(crate) use {claims, holds, ran, rows, table, words};
 
 /// What [`holds!`] means.
 #[track_caller]

@@ -18,8 +18,8 @@ pub mod wrong;
 
 use std::io::Write;
 
-pub use claims::{Members, Says, has, holds_all, json_of, lines, listed, read_rows, set};
-pub(crate) use claims::{claims, holds, rows, table, words};
+pub use claims::{Members, Says, filled, has, holds_all, json_of, lines, listed, read_rows, set};
+pub(crate) use claims::{claims, holds, ran, rows, table, words};
 pub use npy::Npy;
 pub use run::{Folder, Run, fixture, sha256};
 

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use tcverify::attest::{Envelope, PAYLOAD_TYPE, decoded};
 use tcverify::sign::Signer;
 
-use super::{NAMES, attested, folder, statement, verify};
-use crate::support::{Folder, Members, Says, claims, table};
+use super::{NAMES, VERIFY, attested, folder, statement, verify};
+use crate::support::{Folder, Members, Says, claims, set, table};
 
 /// The envelope, and `verify` of another one.
 fn envelope(folder: &Folder) -> Value {
@@ -51,9 +51,9 @@ fn envelopes_that_are_none() {
     } {
         refused(&folder, text, &[words]);
     }
-    let set = |field: &str, value: Value| {
+    let put = |at: &str, value: Value| {
         let mut other = good.clone();
-        other[field] = value;
+        set(&mut other, at, &value.to_string());
         other.to_string()
     };
     let one = good["signatures"][0].clone();
@@ -67,30 +67,18 @@ fn envelopes_that_are_none() {
         ("signatures", json!([one, one]), "1 of its 2 signatures"),
         ("signatures", json!({}), "invalid type"),
         ("signatures", json!([[one["keyid"], one["sig"]]]), "is a list"),
+        ("signatures.0.keyid", json!(NAMES[1]), "but its keyid is"),
+        ("signatures.0.keyid", json!(""), "but its keyid is"),
+        ("signatures.0.keyid", json!(3), "invalid type"),
+        ("signatures.0.sig", json!(""), "not 64 bytes"),
+        ("signatures.0.sig", json!("AAAA"), "not 64 bytes"),
+        ("signatures.0.sig", json!(Base64::encode_string(&[0; 64])), "no key that you trust"),
     } {
-        refused(&folder, set(field, value), &[words]);
-    }
-    let of_signature = |field: &str, value: Value| {
-        let mut other = good.clone();
-        other["signatures"][0][field] = value;
-        other.to_string()
-    };
-    for (field, value, words) in table! {
-        ("keyid", json!(NAMES[1]), "but its keyid is"),
-        ("keyid", json!(""), "but its keyid is"),
-        ("keyid", json!(3), "invalid type"),
-        ("sig", json!(""), "not 64 bytes"),
-        ("sig", json!("AAAA"), "not 64 bytes"),
-        ("sig", json!(Base64::encode_string(&[0; 64])), "no key that you trust"),
-    } {
-        refused(&folder, of_signature(field, value), &[words]);
+        refused(&folder, put(field, value), &[words]);
     }
     // Without a keyid, and in the other alphabet, it is the same.
     let mut other = good.clone();
-    other["signatures"][0]
-        .as_object_mut()
-        .unwrap()
-        .remove("keyid");
+    set(&mut other, "signatures.0.keyid", "-");
     let url = |text: &Value| text.as_str().unwrap().replace('+', "-").replace('/', "_");
     other["signatures"][0]["sig"] = url(&good["signatures"][0]["sig"]).into();
     other["payload"] = url(&good["payload"]).into();
@@ -178,7 +166,7 @@ fn signed_statements_that_say_something_else() {
     let folder = folder();
     attested(&folder, "d.npy").expect(0);
     let said = statement(&folder);
-    let set = |place: &str, value: Value| {
+    let put = |place: &str, value: Value| {
         let mut other = said.clone();
         *other.pointer_mut(place).unwrap() = value;
         other.to_string()
@@ -188,17 +176,17 @@ fn signed_statements_that_say_something_else() {
     verify(&folder, "d.npy").expect(0);
     let digest = json!({"sha256": "0".repeat(64)});
     for (payload, words) in table! {
-        (set("/_type", json!("https://in-toto.io/Statement/v0.1")), "_type"),
-        (set("/predicateType", json!("https://slsa.dev/provenance/v1")), "predicateType"),
-        (set("/predicateType", json!("https://in-toto.io/attestation/svr/v0.2")), "unknown field"),
-        (set("/subject", json!([])), "no subject"),
-        (set("/subject/0/digest", digest.clone()), "no file with SHA-256"),
-        (set("/subject/0/digest", json!({"sha1": "00"})), "unknown field"),
-        (set("/subject/0/digest/sha256", json!("AB")), "64 lower-case"),
-        (set("/predicate/result", json!("FAILED")), "FAILED"),
-        (set("/predicate/result", json!("passed")), "unknown variant"),
+        (put("/_type", json!("https://in-toto.io/Statement/v0.1")), "_type"),
+        (put("/predicateType", json!("https://slsa.dev/provenance/v1")), "predicateType"),
+        (put("/predicateType", json!("https://in-toto.io/attestation/svr/v0.2")), "unknown field"),
+        (put("/subject", json!([])), "no subject"),
+        (put("/subject/0/digest", digest.clone()), "no file with SHA-256"),
+        (put("/subject/0/digest", json!({"sha1": "00"})), "unknown field"),
+        (put("/subject/0/digest/sha256", json!("AB")), "64 lower-case"),
+        (put("/predicate/result", json!("FAILED")), "FAILED"),
+        (put("/predicate/result", json!("passed")), "unknown variant"),
         // A result that contradicts its own tests is the worst of them.
-        (set("/predicate/passedTests", json!([])), "FAILED"),
+        (put("/predicate/passedTests", json!([])), "FAILED"),
         (said.to_string().replacen('{', "{\"subject\":[],", 1), "appears twice"),
         (said.to_string().replacen("{\"", "{\"note\":1,\"", 1), "unknown field"),
         ("\u{feff}{}".into(), "its statement"),
@@ -208,54 +196,42 @@ fn signed_statements_that_say_something_else() {
         refused(&folder, signed(&folder, PAYLOAD_TYPE, &payload), &[words]);
     }
     let other_type = signed(&folder, "application/json", &said.to_string());
-    refused(
-        &folder,
-        other_type,
-        &["payloadType is \"application/json\""],
-    );
+    let is_named = &["payloadType is \"application/json\""];
+    refused(&folder, other_type, is_named);
     let mut failed = said.clone();
     failed["predicate"]["failedTests"] = json!(["x"]);
-    refused(
-        &folder,
-        signed(&folder, PAYLOAD_TYPE, &failed.to_string()),
-        &["FAILED"],
-    );
+    let failed = signed(&folder, PAYLOAD_TYPE, &failed.to_string());
+    refused(&folder, failed, &["FAILED"]);
     // Names are shown so that they cannot write lines of their own.
     let mut named = said.clone();
     named["subject"][0]["name"] = json!("d.npy)\nATTESTED  PASSED \u{1b}[2J");
-    folder.write(
-        "att.json",
-        signed(&folder, PAYLOAD_TYPE, &named.to_string()),
-    );
+    let named = signed(&folder, PAYLOAD_TYPE, &named.to_string());
+    folder.write("att.json", named);
     let run = verify(&folder, "d.npy").expect(0);
     assert_eq!(run.stdout.matches("\nATTESTED").count(), 0, "{run:?}");
     assert!(!run.stdout.contains('\u{1b}'), "{run:?}");
     folder.write("att.json", &passed);
-    let model = format!("d.npy --model-sha256 {}", "0".repeat(64));
-    for (words, about) in [
-        ("a.npy", "a.npy: its subjects include no file with SHA-256"),
-        ("d.npy bad.npy", "bad.npy: its subjects include no file"),
-        ("d.npy --report d.npy", "its report has SHA-256"),
-        (model.as_str(), "rests on a model other than"),
-    ] {
-        verify(&folder, words).expect(1).mentions(&[about]);
-    }
+    let model = "0".repeat(64);
+    claims! {folder, "
+        each {VERIFY} ~ | 1
+        a.npy | &a.npy: its subjects include no file with SHA-256
+        d.npy bad.npy | &bad.npy: its subjects include no file
+        d.npy --report d.npy | &its report has SHA-256
+        d.npy --model-sha256 {model} | &rests on a model other than
+    "}
 }
 
 #[test]
 fn keys_and_thresholds() {
     let folder = folder();
     attested(&folder, "d.npy").expect(0);
-    let both = |rest: &str| {
-        folder.tcverify(&format!(
-            "attest verify --key 0.pub.pem --key 1.pub.pem att.json d.npy {rest}"
-        ))
-    };
-    both("").expect(0);
-    claims! {folder, "attest verify --key 0.pub.pem --key 1.pub.pem att.json d.npy --threshold 2 | 1
-    | &1 keys signed it, but 2 are required"}
-    both("--threshold 3").refuses(&["--threshold must be 1 to 2"]);
-    both("--threshold 0").refuses(&["--threshold must be 1 to 2"]);
+    let both = "attest verify --key 0.pub.pem --key 1.pub.pem att.json d.npy";
+    claims! {folder, "
+        {both} | 0
+        {both} --threshold 2 | 1 | &1 keys signed it, but 2 are required
+        {both} --threshold 3 | refused | --threshold must be 1 to 2
+        {both} --threshold 0 | refused | --threshold must be 1 to 2
+    "}
     let mut envelope = envelope(&folder);
     let payload = decoded(envelope.string("payload")).unwrap();
     let second = Signer::read(&folder.path("1.pem")).unwrap();
@@ -263,12 +239,10 @@ fn keys_and_thresholds() {
     let second = serde_json::to_value(&second).unwrap()["signatures"][0].clone();
     envelope["signatures"].as_array_mut().unwrap().push(second);
     folder.write("att.json", envelope.to_string());
-    both("--threshold 2").expect(0);
-    verify(&folder, "d.npy")
-        .expect(1)
-        .mentions(&["1 of its 2 signatures"]);
     let twice = "attest verify --key 0.pub.pem --key 0.pub.pem --threshold 2 att.json d.npy";
     claims! {folder, "
+        {both} --threshold 2 | 0
+        {VERIFY} d.npy | 1 | &1 of its 2 signatures
         {twice} | 1
         attest verify --key 0.pem att.json d.npy | refused | 0.pem | -pubout
         attest export att.json --bundle b.json | refused | att.json | one signature

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{NAMES, PRODUCT, attested, folder, statement, verify};
-use crate::support::{Folder, Members, Says, claims, holds, sha256, table, words};
+use super::{NAMES, PRODUCT, VERIFY, attested, folder, statement, verify};
+use crate::support::{Folder, Members, Says, claims, holds, ran, sha256, table};
 
 const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 const SVR: &str = "https://in-toto.io/attestation/svr/v0.2";
@@ -53,15 +53,11 @@ fn an_identical_d_passes() {
 #[test]
 fn what_is_less_is_not_called_passed() {
     let folder = folder();
-    let mut model: Value = {
-        let run = folder.passes("archs a100 --json");
-        run.json()
-    };
+    let mut model = folder.json("archs a100 --json");
     model["name"] = "mine".into();
     folder.write("mine.json", model.to_string());
     // Another order under a preset's name, captured by its own word.
-    let raw = folder.passes("schedules --raw cutlass-sm80");
-    let mut order: Value = raw.json();
+    let mut order = folder.json("schedules --raw cutlass-sm80");
     order["evidence"] = "captured".into();
     for known in order["known_by"].as_object_mut().unwrap().values_mut() {
         known["evidence"] = "captured".into();
@@ -82,22 +78,20 @@ fn what_is_less_is_not_called_passed() {
         let words = format!("check {words} --quiet --attest att.json --attest-key 0.pem");
         folder.tcverify(&words).expect(code);
         let said = statement(&folder);
-        assert_eq!(said["predicate"]["result"], result, "{words}");
         let list = if result == "WARNED" {
             "warnedTests"
         } else {
             "failedTests"
         };
-        assert_eq!(said["predicate"][list], json!([test]), "{words}");
+        holds! {said, r#"predicate.result = {result} | predicate.{list} = ["{test}"]"#, "{words}:"}
         assert!(said["predicate"].get("passedTests").is_none());
-        let d = ["zeros.npy", "bad.npy"]
-            .into_iter()
-            .find(|d| words.contains(d));
-        let d = d.unwrap_or("d.npy");
-        let run = verify(&folder, d).expect(1);
-        run.mentions(&["att.json: does not attest this", result, test]);
-        let code = if result == "WARNED" { 0 } else { 1 };
-        verify(&folder, &format!("{d} --accept warned")).expect(code);
+        let mut others = ["zeros.npy", "bad.npy"].into_iter();
+        let d = others.find(|d| words.contains(d)).unwrap_or("d.npy");
+        // One that failed is not accepted as a warning either.
+        claims! {folder, "
+            {VERIFY} {d} | 1 | &att.json: does not attest this | &{result} | &{test}
+            {VERIFY} {d} --accept warned | {code}
+        "}
     }
 }
 
@@ -105,8 +99,7 @@ fn what_is_less_is_not_called_passed() {
 #[test]
 fn a_files_own_evidence_is_a_claim() {
     let folder = folder();
-    let raw = folder.passes("schedules --raw cutlass-sm80");
-    let mut order: Value = raw.json();
+    let mut order = folder.json("schedules --raw cutlass-sm80");
     let own = order["spec"].clone();
     order["spec"]["tile_k"] = 16.into();
     assert_ne!(order["spec"], own);
@@ -121,22 +114,19 @@ fn a_files_own_evidence_is_a_claim() {
     folder.write("order.json", order.to_string());
     let words = format!("{PRODUCT} --schedule-file order.json");
     folder.passes(&format!("replay {words} -o e.npy"));
-    let run = format!(
-        "check {words} e.npy --attest att.json --attest-key 0.pem --json r.json --markdown r.md --junit r.xml --html r.html"
-    );
-    let run = folder.passes(&run);
+    let forms = "--json r.json --markdown r.md --junit r.xml --html r.html";
+    let run =
+        ran! {folder, "check {words} e.npy --attest att.json --attest-key 0.pem {forms}"}.expect(0);
     let report: Value = folder.document("r.json");
     let schedule = &report["rule"]["schedule"];
     holds! {schedule, "evidence = claimed | file.path = order.json | file.says = captured"}
     let sha256 = schedule["file"].string("sha256");
     let constants = schedule.list("constants");
     assert!(!constants.is_empty());
-    assert!(
-        constants.iter().all(|one| one["evidence"] == "claimed"),
-        "{constants:?}"
-    );
+    let claimed = constants.iter().all(|one| one["evidence"] == "claimed");
+    assert!(claimed, "{constants:?}");
     let says = "claimed: from order.json, not the catalogue; the file itself says captured";
-    let forms = ["r.md", "r.html", "r.xml"].map(|name| text(&folder, name));
+    let forms = ["r.md", "r.html", "r.xml"].map(|name| folder.text(name));
     for form in forms.iter().chain([&run.stdout]) {
         let plain = form.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(plain.contains(says), "{plain}");
@@ -155,10 +145,6 @@ fn a_files_own_evidence_is_a_claim() {
     folder.passes(&format!("replay {words} -o p.npy"));
     let preset = folder.json(&format!("check {words} p.npy --json -"));
     assert_ne!(preset["rule"]["schedule"]["evidence"], "claimed");
-}
-
-fn text(folder: &crate::support::Folder, name: &str) -> String {
-    folder.text(name)
 }
 
 /// A zero of the other sign, which somebody accepted.
@@ -181,33 +167,28 @@ fn an_svr_lists_what_was_verified() {
     attested(&folder, &format!("d.npy {svr}")).expect(0);
     let said = statement(&folder);
     assert_eq!(said["predicateType"], SVR);
-    let predicate = &said["predicate"];
-    let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(
-        predicate["verifier"]["id"],
-        format!("pkg:cargo/tcverify@{version}")
-    );
-    assert_eq!(predicate["verifier"]["policies"], json!([]));
-    assert_eq!(predicate["timeCreated"], "2026-11-23T08:00:00Z");
-    assert_eq!(predicate["properties"][0], "TCVERIFY_IDENTICAL");
+    let (predicate, version) = (&said["predicate"], env!("CARGO_PKG_VERSION"));
+    holds! {predicate, "
+        verifier.id = pkg:cargo/tcverify@{version} | verifier.policies = [] | timeCreated = 2026-11-23T08:00:00Z
+        | properties.0 = TCVERIFY_IDENTICAL
+    "}
     let model = predicate["properties"][1].as_str().unwrap();
     let model = model.strip_prefix("TCVERIFY_MODEL_").unwrap();
-    verify(&folder, &format!("d.npy --type svr --model-sha256 {model}")).expect(0);
     let other = "0".repeat(64);
-    verify(&folder, &format!("d.npy --model-sha256 {other}"))
-        .expect(1)
-        .mentions(&["rests on a model other than"]);
-    verify(&folder, "d.npy --type test-result")
-        .expect(1)
-        .mentions(&["its kind is svr, not test-result"]);
-    verify(&folder, "d.npy --report a.npy")
-        .expect(1)
-        .mentions(&["names no report"]);
+    claims! {folder, "
+        each {VERIFY} d.npy ~
+        --type svr --model-sha256 {model} | 0
+        --model-sha256 {other} | 1 | &rests on a model other than
+        --type test-result | 1 | &its kind is svr, not test-result
+        --report a.npy | 1 | &names no report
+    "}
     attested(&folder, &format!("d.npy --rows 2..5 {svr}")).expect(0);
     let said = statement(&folder);
     holds! {said, "predicate.properties.0 = TCVERIFY_IDENTICAL_IN_PART"}
-    verify(&folder, "d.npy").expect(1);
-    verify(&folder, "d.npy --accept warned").expect(0);
+    claims! {folder, "
+        {VERIFY} d.npy | 1
+        {VERIFY} d.npy --accept warned | 0
+    "}
     // Of a D that differs there is nothing to list, and the file is as it was.
     let before = folder.read("att.json");
     let run = attested(&folder, &format!("bad.npy {svr}")).expect(1);
@@ -218,11 +199,9 @@ fn an_svr_lists_what_was_verified() {
 #[test]
 fn a_digest_stands_for_its_payload() {
     let folder = folder();
-    let run = folder.passes("digest d.npy");
-    let report = folder.passes(&format!("check {PRODUCT} d.npy --json - -q"));
-    let report = report.json();
+    let report = folder.json(&format!("check {PRODUCT} d.npy --json - -q"));
     let payload = report["reproduced"].string("payload_sha256").to_owned();
-    assert!(run.stdout.contains(&payload));
+    folder.stdout("digest d.npy").says(&payload);
     attested(&folder, &format!("--d-digest {payload}")).expect(0);
     assert_eq!(
         statement(&folder)["subject"],
@@ -230,9 +209,7 @@ fn a_digest_stands_for_its_payload() {
     );
     // The array's file is another one.
     verify(&folder, "d.npy").expect(1);
-    let bytes = folder.read("d.npy");
-    let raw = &bytes[bytes.len() - 16 * 24 * 4..];
-    folder.write("raw", raw);
+    folder.write("raw", folder.payload("d.npy"));
     verify(&folder, "raw").expect(0);
 }
 
@@ -250,26 +227,17 @@ fn no_verdict_is_not_signed() {
         })
         .to_string()
     };
-    let batch = |more: &str| {
-        folder.tcverify(&format!(
-            "batch cases.json --quiet --attest att.json --attest-key 0.pem {more}"
-        ))
-    };
-    folder.write(
-        "cases.json",
-        manifest(&[case("good", "d.npy"), case("none", "absent.npy")]),
-    );
-    batch("").expect(2);
+    let batch = "batch cases.json --quiet --attest att.json --attest-key 0.pem";
+    let none = [case("good", "d.npy"), case("none", "absent.npy")];
+    folder.write("cases.json", manifest(&none));
+    claims! {folder, "{batch} | 2"}
     assert!(!folder.path("att.json").exists());
-    folder.write(
-        "cases.json",
-        manifest(&[case("good", "d.npy"), case("bad", "bad.npy")]),
-    );
-    batch("--json b.json --resume state").expect(1);
+    let bad = [case("good", "d.npy"), case("bad", "bad.npy")];
+    folder.write("cases.json", manifest(&bad));
+    claims! {folder, "{batch} --json b.json --resume state | 1"}
     let said = statement(&folder);
     holds! {said, "subject.1.name = bad.npy | predicate.result = FAILED"}
-    assert_eq!(said["predicate"]["passedTests"], json!(["good"]));
-    assert_eq!(said["predicate"]["failedTests"], json!(["bad"]));
+    holds! {said, r#"predicate.passedTests = ["good"] | predicate.failedTests = ["bad"]"#}
     // Each of its files is attested by a result of all of them.
     verify(&folder, "d.npy").expect(1).mentions(&["FAILED"]);
     // Under a policy nothing is written beside the cases.
@@ -316,21 +284,19 @@ fn merged_parts_are_attested_as_the_whole() {
 #[test]
 fn an_audit_is_about_the_commitment() {
     let folder = folder();
-    for command in [
-        format!("commit {PRODUCT} d.npy -o c.json -q"),
-        "audit challenge c.json --beacon 1 --elements 9 -o ch.json".into(),
-        format!("audit open {PRODUCT} d.npy --commitment c.json --challenge ch.json -o o.bin -q"),
-        "audit verify --arch a100 --dtype fp16 --commitment c.json o.bin --own-challenge ch.json -q --json audit.json --attest att.json --attest-key 0.pem".into(),
-    ] {
-        folder.passes(&command);
-    }
-    verify(&folder, "c.json --report audit.json --accept warned").expect(0);
-    verify(&folder, "c.json")
-        .expect(1)
-        .mentions(&["WARNED", "in-part"]);
-    verify(&folder, "d.npy --accept warned")
-        .expect(1)
-        .mentions(&["d.npy: its subjects include no file"]);
+    let verify =
+        "audit verify --arch a100 --dtype fp16 --commitment c.json o.bin --own-challenge ch.json";
+    claims! {folder, "
+        commit {PRODUCT} d.npy -o c.json -q | 0
+        audit challenge c.json --beacon 1 --elements 9 -o ch.json | 0
+        audit open {PRODUCT} d.npy --commitment c.json --challenge ch.json -o o.bin -q | 0
+        {verify} -q --json audit.json --attest att.json --attest-key 0.pem | 0
+    "}
+    claims! {folder, "
+        {VERIFY} c.json --report audit.json --accept warned | 0
+        {VERIFY} c.json | 1 | &WARNED | &in-part
+        {VERIFY} d.npy --accept warned | 1 | &d.npy: its subjects include no file
+    "}
 }
 
 #[test]
@@ -338,22 +304,15 @@ fn a_fleet_is_attested_by_its_results() {
     let folder = Folder::new();
     super::keys(&folder);
     folder.passes("screen make --arch v100 -o suite.json -q");
-    for (name, fault, code) in [("good", "", 0), ("bad", "--inject adder:bit=9", 1)] {
-        let run = format!(
-            "screen run suite.json --device simulated --host {name} {fault} -o {name}.json -q"
-        );
-        folder.tcverify(&run).expect(code);
-    }
-    let judge = |files: &str, code| {
-        let words = format!(
-            "screen judge --suite suite.json {files} -q --json fleet.json --attest att.json --attest-key 0.pem"
-        );
-        folder.tcverify(&words).expect(code);
-    };
-    judge("good.json", 0);
+    let attest = "-q --json fleet.json --attest att.json --attest-key 0.pem";
+    claims! {folder, "
+        screen run suite.json --device simulated --host good -o good.json -q | 0
+        screen run suite.json --device simulated --host bad --inject adder:bit=9 -o bad.json -q | 1
+        screen judge --suite suite.json good.json {attest} | 0
+        {VERIFY} good.json --report fleet.json | 0
+    "}
     holds! {statement(&folder), r#"predicate.passedTests = ["good/0"]"#}
-    verify(&folder, "good.json --report fleet.json").expect(0);
-    judge("good.json bad.json", 1);
+    claims! {folder, "screen judge --suite suite.json good.json bad.json {attest} | 1"}
     holds! {statement(&folder), r#"predicate.failedTests = ["bad/0"]"#}
     verify(&folder, "good.json").expect(1);
 }
@@ -363,32 +322,34 @@ fn an_operation_is_attested() {
     let folder = crate::operations::copied();
     super::keys(&folder);
     for (y, code) in [("f_hf", 0), ("f_vllm", 1)] {
-        folder
-            .tcverify(&format!(
-                "check --op rms_norm --eps 1e-6 f_x.npy f_w.npy {y}.npy -q --json r.json --attest att.json --attest-key 0.pem"
-            ))
-            .expect(code);
-        verify(&folder, &format!("{y}.npy --report r.json")).expect(code);
+        let attest = "-q --json r.json --attest att.json --attest-key 0.pem";
+        claims! {folder, "
+            check --op rms_norm --eps 1e-6 f_x.npy f_w.npy {y}.npy {attest} | {code}
+            {VERIFY} {y}.npy --report r.json | {code}
+        "}
     }
 }
 
 #[test]
 fn options_that_do_not_fit_are_refused() {
     let folder = folder();
-    let check = |more: &str| folder.tcverify(&format!("check {PRODUCT} d.npy -q {more}"));
-    claims! {folder, "check {PRODUCT} d.npy -q --attest att.json | 2 | --attest-key"}
-    claims! {folder, "check {PRODUCT} d.npy -q --attest-key 0.pem | 2 | --attest"}
     let both = "--attest att.json --attest-key 0.pem";
-    check(&format!("{both} --attest-as svr")).refuses(&["--attest-time"]);
-    check(&format!("{both} --attest-time 2026-11-23T08:00:00Z")).refuses(&["--attest-as svr"]);
-    for time in words! {"2026-11-23 | 2026-02-30T00:00:00Z | 2026-11-23T08:00:00+01:00 | now"} {
-        check(&format!("{both} --attest-as svr --attest-time {time}")).expect(2);
-    }
-    check("--attest - --attest-key 0.pem").refuses(&["--attest needs a file"]);
-    check("--attest att.json --attest-key 0.pub.pem").refuses(&["0.pub.pem", "openssl genpkey"]);
-    check("--attest 0.pem --attest-key 0.pem").refuses(&["0.pem", "the key"]);
-    check("--attest d.npy --attest-key 0.pem").refuses(&["d.npy", "would overwrite"]);
-    check("--json x --attest x --attest-key 0.pem").refuses(&["cannot go to the same place"]);
+    claims! {folder, "
+        each check {PRODUCT} d.npy -q ~
+        --attest att.json | 2 | --attest-key
+        --attest-key 0.pem | 2 | --attest
+        {both} --attest-as svr | refused | --attest-time
+        {both} --attest-time 2026-11-23T08:00:00Z | refused | --attest-as svr
+        {both} --attest-as svr --attest-time 2026-11-23 | 2
+        {both} --attest-as svr --attest-time 2026-02-30T00:00:00Z | 2
+        {both} --attest-as svr --attest-time 2026-11-23T08:00:00+01:00 | 2
+        {both} --attest-as svr --attest-time now | 2
+        --attest - --attest-key 0.pem | refused | --attest needs a file
+        --attest att.json --attest-key 0.pub.pem | refused | 0.pub.pem | openssl genpkey
+        --attest 0.pem --attest-key 0.pem | refused | 0.pem | the key
+        --attest d.npy --attest-key 0.pem | refused | d.npy | would overwrite
+        --json x --attest x --attest-key 0.pem | refused | cannot go to the same place
+    "}
     assert!(!folder.path("att.json").exists());
 }
 

@@ -16,88 +16,47 @@ use crate::support::{Folder, Members, Npy, Says, claims, floats, sha256, table};
 
 /// Every kind of line: transposes, batches, C, scales of the instruction and of kernels, biases, kernels whose sum
 /// depends on where in D an element lies.
-const PRODUCTS: [Product; 13] = [
+const PRODUCTS: [Product; 13] = table! {
     PLAIN,
     // Operands that are taken apart.
-    Product {
-        model: "--arch b200 --dtype fp32",
-        schedule: "--schedule cutlass-bf16x9",
-        operands: "generate:1:normal:10x40 generate:2:normal:40x7",
-        d: "",
-    },
-    Product {
-        model: "--arch h100 --dtype fp64",
-        schedule: "--schedule cublas-fp64-slices --slices 7 --alpha 1.1 --beta 0.9",
-        operands: "--c generate:3:normal:10x7 generate:1:normal:10x40 generate:2:normal:40x7",
-        d: "",
-    },
+    of("--arch b200 --dtype fp32", "--schedule cutlass-bf16x9", "generate:1:normal:10x40 generate:2:normal:40x7", ""),
+    of("--arch h100 --dtype fp64", "--schedule cublas-fp64-slices --slices 7 --alpha 1.1 --beta 0.9",
+        "--c generate:3:normal:10x7 generate:1:normal:10x40 generate:2:normal:40x7", ""),
     // One B for both matrices of A.
-    Product {
-        model: "--arch h100 --dtype bf16",
-        schedule: "",
-        operands: "generate:1:normal:2x8x16 generate:2:normal:16x8",
-        d: "",
-    },
-    Product {
-        model: "--arch a100 --dtype fp16 --acc f16",
-        schedule: "",
-        operands: "--c generate:3:normal:2x3x6x5 --transpose-a --transpose-b \
-                   generate:1:normal:2x3x20x6 generate:2:normal:2x3x5x20",
-        d: "",
-    },
-    Product {
-        model: "--arch b200 --dtype e2m1 --scale-dtype ue4m3",
-        schedule: "",
-        operands: "--scale-a generate:1:normal:2x10x6 --scale-b generate:1:normal:2x7x6 --transpose-b \
-                   generate:1:wide:2x10x96 generate:1:wide:2x7x96",
-        d: "--d-dtype bf16",
-    },
-    Product {
-        model: "--arch h100 --dtype e4m3",
-        schedule: "--schedule deepgemm-sm90",
-        operands: "--scale-a generate:1:normal:10x3 --scale-b generate:2:normal:3x2 \
-                   generate:1:normal:10x300 generate:2:normal:300x200",
-        d: "--d-dtype bf16",
-    },
-    Product {
-        model: "--arch h100 --dtype e4m3",
-        schedule: "--schedule torch-scaled-mm-rowwise",
-        operands: "--scale-a generate:1:normal:10x1 --scale-b generate:2:normal:1x12 --bias generate:3:normal:1x12 \
-                   generate:1:normal:10x160 generate:2:normal:160x12",
-        d: "--d-dtype bf16",
-    },
-    Product {
-        model: "--arch a100 --dtype bf16",
-        schedule: "--schedule cublas-workspace --split-k 3 --alpha 0.5 --beta 2",
-        operands: "--c generate:3:normal:18x11 generate:1:normal:18x200 generate:2:normal:200x11",
-        d: "--d-dtype bf16",
-    },
-    Product {
-        model: "--arch h100 --dtype fp16",
-        schedule: "--schedule cutlass-stream-k --set workers=5",
-        operands: "generate:1:normal:300x512 generate:2:normal:512x260",
-        d: "",
-    },
-    Product {
-        model: "--arch a100 --dtype int8",
-        schedule: "",
-        operands: "generate:1:normal:10x40 generate:2:normal:40x7",
-        d: "",
-    },
+    of("--arch h100 --dtype bf16", "", "generate:1:normal:2x8x16 generate:2:normal:16x8", ""),
+    of("--arch a100 --dtype fp16 --acc f16", "", "--c generate:3:normal:2x3x6x5 --transpose-a --transpose-b \
+        generate:1:normal:2x3x20x6 generate:2:normal:2x3x5x20", ""),
+    of("--arch b200 --dtype e2m1 --scale-dtype ue4m3", "", "--scale-a generate:1:normal:2x10x6 --scale-b \
+        generate:1:normal:2x7x6 --transpose-b generate:1:wide:2x10x96 generate:1:wide:2x7x96", "--d-dtype bf16"),
+    of("--arch h100 --dtype e4m3", "--schedule deepgemm-sm90", "--scale-a generate:1:normal:10x3 --scale-b \
+        generate:2:normal:3x2 generate:1:normal:10x300 generate:2:normal:300x200", "--d-dtype bf16"),
+    of("--arch h100 --dtype e4m3", "--schedule torch-scaled-mm-rowwise", "--scale-a generate:1:normal:10x1 --scale-b \
+        generate:2:normal:1x12 --bias generate:3:normal:1x12 generate:1:normal:10x160 generate:2:normal:160x12",
+        "--d-dtype bf16"),
+    of("--arch a100 --dtype bf16", "--schedule cublas-workspace --split-k 3 --alpha 0.5 --beta 2",
+        "--c generate:3:normal:18x11 generate:1:normal:18x200 generate:2:normal:200x11", "--d-dtype bf16"),
+    of("--arch h100 --dtype fp16", "--schedule cutlass-stream-k --set workers=5",
+        "generate:1:normal:300x512 generate:2:normal:512x260", ""),
+    of("--arch a100 --dtype int8", "", "generate:1:normal:10x40 generate:2:normal:40x7", ""),
     // Its model is of its blocks of K.
+    of("--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32", "--set in0_block_w=2 --set reload=exact",
+        "generate:1:normal:10x128 generate:2:normal:128x7", ""),
+    of("--arch ampere --dtype fp64", "", "generate:1:normal:10x40 generate:2:normal:40x7", ""),
+};
+
+const fn of(
+    model: &'static str,
+    schedule: &'static str,
+    operands: &'static str,
+    d: &'static str,
+) -> Product {
     Product {
-        model: "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32",
-        schedule: "--set in0_block_w=2 --set reload=exact",
-        operands: "generate:1:normal:10x128 generate:2:normal:128x7",
-        d: "",
-    },
-    Product {
-        model: "--arch ampere --dtype fp64",
-        schedule: "",
-        operands: "generate:1:normal:10x40 generate:2:normal:40x7",
-        d: "",
-    },
-];
+        model,
+        schedule,
+        operands,
+        d,
+    }
+}
 
 fn population(folder: &Folder) -> u64 {
     let shape = json(folder, "c.json")["d"]["shape"].clone();

@@ -7,7 +7,7 @@ mod stated;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, ran};
 
 const BEACON: &str = "8430af44c2b90c8d";
 
@@ -73,22 +73,17 @@ impl Product {
         let given = |option: &str| self.operands.split(' ').any(|word| word == option);
         let arrays = ["c", "bias", "scale_a", "scale_b"];
         let option = |array: &str| format!("--{}", array.replace('_', "-"));
-        let arrays: Vec<_> = arrays
-            .into_iter()
-            .filter(|array| given(&option(array)))
-            .collect();
-        let mut words = vec![self.d.to_owned()];
-        if !arrays.is_empty() {
-            words.push(format!("--with {}", arrays.join(",")));
-        }
-        let stored = ["--transpose-a", "--transpose-b"];
-        words.extend(
-            stored
-                .into_iter()
-                .filter(|option| given(option))
-                .map(str::to_owned),
-        );
-        words.join(" ")
+        let arrays = arrays.into_iter().filter(|array| given(&option(array)));
+        let with = match arrays.collect::<Vec<_>>().join(",") {
+            none if none.is_empty() => none,
+            arrays => format!("--with {arrays}"),
+        };
+        let stored = ["--transpose-a", "--transpose-b"].into_iter();
+        let stored: String = stored
+            .filter(|option| given(option))
+            .collect::<Vec<_>>()
+            .join(" ");
+        format!("{} {with} {stored}", self.d)
     }
 
     /// A challenge of so many elements, and its opening.
@@ -99,9 +94,7 @@ impl Product {
 }
 
 fn challenge(folder: &Folder, beacon: &str, elements: u64) -> Run {
-    folder.tcverify(&format!(
-        "audit challenge c.json --beacon {beacon} --elements {elements} -o ch.json"
-    ))
+    ran! {folder, "audit challenge c.json --beacon {beacon} --elements {elements} -o ch.json"}
 }
 
 fn json(folder: &Folder, name: &str) -> Value {
@@ -110,10 +103,7 @@ fn json(folder: &Folder, name: &str) -> Value {
 
 /// Flips the lowest bit of an element of `d.npy`.
 fn tamper(folder: &Folder, element: usize, width: usize) {
-    let mut bytes = folder.read("d.npy");
-    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    bytes[start + width * element] ^= 1;
-    folder.write("d.npy", bytes);
+    folder.with_payload("d.npy", "d.npy", |d| d[width * element] ^= 1);
 }
 
 /// What the auditor of [`PLAIN`] asks.

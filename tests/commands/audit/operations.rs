@@ -2,80 +2,39 @@
 //! found.
 
 use super::{BEACON, challenge, json, tamper};
-use crate::support::{Folder, Members, Run, claims, rows, set};
+use crate::support::{Folder, Members, Run, claims, ran, read_rows, rows, set};
 
 /// An operation on arrays that a seed determines.
 struct Audited {
     words: &'static str,
-    /// By name, which of them are cut by rows.
-    arrays: &'static [(&'static str, &'static str, bool)],
+    /// `NAME=SPEC`; those behind a star are cut by rows.
+    arrays: &'static str,
 }
 
 /// Every kind of rule; rows of a batch, halves of a row, angles that a row's token chooses, a block that depends on the
 /// number of rows.
-const OPERATIONS: [Audited; 9] = [
-    Audited {
-        words: "rms_norm --variant vllm --eps 1e-5 --dtype bf16",
-        arrays: &[
-            ("x", "generate:1:normal:2x5x128", true),
-            ("weight", "generate:2:normal:1x128", false),
-        ],
-    },
-    Audited {
-        words: "rms_norm --variant vllm --eps 1e-5 --dtype bf16",
-        arrays: &[
-            ("x", "generate:1:normal:300x1024", true),
-            ("weight", "generate:2:normal:1x1024", false),
-        ],
-    },
-    Audited {
-        words: "layer_norm --eps 1e-5 --dtype fp32",
-        arrays: &[
-            ("x", "generate:1:normal:6x32", true),
-            ("weight", "generate:2:normal:1x32", false),
-        ],
-    },
-    Audited {
-        words: "softmax --dtype fp16",
-        arrays: &[("x", "generate:1:normal:3x4x32", true)],
-    },
-    Audited {
-        words: "silu_and_mul --dtype bf16",
-        arrays: &[("x", "generate:1:normal:7x16", true)],
-    },
-    Audited {
-        words: "add --dtype fp16",
-        arrays: &[
-            ("x", "generate:1:normal:5x8", true),
-            ("other", "generate:2:normal:5x8", true),
-        ],
-    },
-    Audited {
-        words: "rope --variant vllm --layout bhsd --dtype fp32",
-        arrays: &[
-            ("x", "generate:1:normal:2x3x4x16", true),
-            ("cos", "generate:2:normal:4x8", false),
-            ("sin", "generate:3:normal:4x8", false),
-        ],
-    },
-    Audited {
-        words: "quantize_fp8 --variant vllm-group --group 16 --dtype bf16",
-        arrays: &[("x", "generate:1:normal:6x64", true)],
-    },
-    // One scale for all of it.
-    Audited {
-        words: "quantize_fp8 --variant vllm-tensor --dtype bf16",
-        arrays: &[("x", "generate:1:normal:6x64", false)],
-    },
-];
+const OPERATIONS: &str = "
+    rms_norm --variant vllm --eps 1e-5 --dtype bf16 | *x=generate:1:normal:2x5x128 weight=generate:2:normal:1x128
+    rms_norm --variant vllm --eps 1e-5 --dtype bf16 | *x=generate:1:normal:300x1024 weight=generate:2:normal:1x1024
+    layer_norm --eps 1e-5 --dtype fp32 | *x=generate:1:normal:6x32 weight=generate:2:normal:1x32
+    softmax --dtype fp16 | *x=generate:1:normal:3x4x32
+    silu_and_mul --dtype bf16 | *x=generate:1:normal:7x16
+    add --dtype fp16 | *x=generate:1:normal:5x8 *other=generate:2:normal:5x8
+    rope --variant vllm --layout bhsd --dtype fp32
+        | *x=generate:1:normal:2x3x4x16 cos=generate:2:normal:4x8 sin=generate:3:normal:4x8
+    quantize_fp8 --variant vllm-group --group 16 --dtype bf16 | *x=generate:1:normal:6x64
+    # One scale for all of it.
+    quantize_fp8 --variant vllm-tensor --dtype bf16 | x=generate:1:normal:6x64
+";
+
+fn operations() -> Vec<Audited> {
+    let of = |[words, arrays]: [&'static str; 2]| Audited { words, arrays };
+    read_rows(OPERATIONS).into_iter().map(of).collect()
+}
 
 impl Audited {
     fn sources(&self) -> String {
-        let named = self
-            .arrays
-            .iter()
-            .map(|(name, of, _)| format!("{name}={of}"));
-        named.collect::<Vec<_>>().join(" ")
+        self.arrays.replace('*', "")
     }
 
     fn commit(&self, folder: &Folder) {
@@ -111,21 +70,22 @@ impl Audited {
 }
 
 fn verify(folder: &Folder, words: &str, rest: &str) -> Run {
-    folder.tcverify(&format!(
-        "audit verify --op {words} --commitment c.json --own-challenge ch.json o.bin {rest}"
-    ))
+    ran! {folder, "audit verify --op {words} --commitment c.json --own-challenge ch.json o.bin {rest}"}
 }
 
 #[test]
 fn rows_give_what_the_whole_gives() {
-    for audited in &OPERATIONS {
+    for audited in operations() {
         let folder = audited.committed();
         let committed = json(&folder, "c.json");
-        for (name, _, by_row) in audited.arrays {
-            let lines = if *by_row { "rows" } else { "whole" };
+        for array in audited.arrays.split(' ') {
+            let (name, _) = array.split_once('=').unwrap();
+            let (name, lines) = name
+                .strip_prefix('*')
+                .map_or((name, "whole"), |name| (name, "rows"));
             assert_eq!(
                 committed["inputs"][name]["lines"], lines,
-                "{}",
+                "{array} of {}",
                 audited.words
             );
         }
@@ -135,25 +95,15 @@ fn rows_give_what_the_whole_gives() {
         challenge(&folder, BEACON, drawn).expect(0);
         audited.open(&folder, "").expect(0);
         let report = audited.verify(&folder, "--json -").expect(0).json();
-        let verdict = if drawn == all {
-            "identical"
-        } else {
-            "identical_in_part"
-        };
+        let verdict = ["identical", "identical_in_part"][usize::from(drawn < all)];
         assert_eq!(report["verdict"], verdict, "{}", audited.words);
         // One wrong bit of an element that is drawn.
-        if drawn < all {
+        let format = committed["y"].string("format");
+        if drawn < all || format == "fp32" {
             continue;
         }
         let index = json(&folder, "ch.json")["elements"][drawn as usize / 2].clone();
-        let width = if committed["y"]["format"] == "e4m3" {
-            1
-        } else {
-            2
-        };
-        if committed["y"]["format"] == "fp32" {
-            continue;
-        }
+        let width = if format == "e4m3" { 1 } else { 2 };
         tamper(&folder, drawn as usize / 2, width);
         audited.commit(&folder);
         challenge(&folder, BEACON, drawn).expect(0);
@@ -167,7 +117,7 @@ fn rows_give_what_the_whole_gives() {
 /// A rule that is not the one that computed the result is found by its bits, and one that was not committed to is none.
 #[test]
 fn another_rule() {
-    let [norm, ..] = &OPERATIONS;
+    let norm = &operations()[0];
     let folder = norm.committed();
     challenge(&folder, BEACON, 320).expect(0);
     norm.open(&folder, "").expect(0);
@@ -214,7 +164,7 @@ fn own_copies() {
 /// Lines that are not as many as the result's rows are of no operation.
 #[test]
 fn hostile_commitments() {
-    let [norm, ..] = &OPERATIONS;
+    let norm = &operations()[0];
     let folder = norm.committed();
     let good = folder.document("c.json");
     for [place, value] in rows! {r#"

@@ -97,11 +97,8 @@ fn a_case_states_its_verdict() {
     batch(&folder, "--baseline known.json").expect(1);
     let mut defaults = usual();
     defaults["expect"] = "different".into();
-    manifest(
-        &folder,
-        defaults.clone(),
-        json!([{"name": "one", "d": "bad.npy"}]),
-    );
+    let without = json!([{"name": "one", "d": "bad.npy"}]);
+    manifest(&folder, defaults.clone(), without);
     batch(&folder, "").expect(0);
     manifest(&folder, defaults, case("bad.npy", Value::Null));
     batch(&folder, "").expect(1);
@@ -123,11 +120,8 @@ fn a_policy_allows_no_case_to_state_its_verdict() {
     for name in ["x.npy", "w.npy", "bad.npy"] {
         folder.copy(name, &format!("pushed/{name}"));
     }
-    manifest(
-        &folder,
-        usual(),
-        json!([{"name": "one", "d": "bad.npy", "expect": "different"}]),
-    );
+    let cases = json!([{"name": "one", "d": "bad.npy", "expect": "different"}]);
+    manifest(&folder, usual(), cases);
     folder.rename("cases.json", "pushed/cases.json");
     claims! {folder, "batch pushed/cases.json --policy strict | 2 | allows no case to state its own verdict"}
 }
@@ -136,25 +130,19 @@ fn a_policy_allows_no_case_to_state_its_verdict() {
 fn what_is_no_baseline_is_refused() {
     let folder = given();
     manifest(&folder, usual(), two("d.npy", "bad.npy"));
-    folder.write("text.json", "once upon a time");
-    folder.write(
-        "other.json",
-        r#"{"schema": "tcverify.report/1", "cases": []}"#,
-    );
-    folder.write(
-        "twice.json",
-        r#"{"schema": "tcverify.batch/1", "cases": [{"name": "one", "verdict": "identical"}, {"name": "one", "verdict": "different"}]}"#,
-    );
-    for (file, said) in [
-        ("absent.json", "absent.json"),
-        ("text.json", "is not a report of `batch --json`"),
-        ("other.json", "its schema is \"tcverify.report/1\""),
-        ("twice.json", "two of its cases have one name (one)"),
-    ] {
-        let run = batch(&folder, &format!("--baseline {file}")).expect(2);
-        assert!(run.stderr.contains(said), "{}", run.stderr);
-        assert!(!folder.path("now.json").exists());
+    let one = |verdict: &str| json!({"name": "one", "verdict": verdict});
+    let twice =
+        json!({"schema": "tcverify.batch/1", "cases": [one("identical"), one("different")]});
+    for (text, said) in table! {
+        ("once upon a time", "is not a report of `batch --json`"),
+        (r#"{"schema": "tcverify.report/1", "cases": []}"#, "its schema is \"tcverify.report/1\""),
+        (&*twice.to_string(), "two of its cases have one name (one)"),
+    } {
+        folder.write("known.json", text);
+        claims! {folder, "batch cases.json --json now.json --baseline known.json | 2 | {said}"}
     }
+    claims! {folder, "batch cases.json --json now.json --baseline absent.json | 2 | absent.json"}
+    assert!(!folder.path("now.json").exists());
 }
 
 /// A difference that is expected does not hide products that nobody recorded.

@@ -1,6 +1,6 @@
 //! The report in other forms.
 
-use crate::support::{Says, claims, words};
+use crate::support::{Says, claims, table, words};
 
 use serde_json::json;
 
@@ -30,9 +30,8 @@ fn junit_markdown_and_annotations() {
     let run = folder.run(&mut command).expect(2);
     let annotations: Vec<_> = run.stdout.lines().collect();
     assert_eq!(annotations.len(), 3, "{run:?}");
-    annotations
-        .iter()
-        .for_each(|line| line.begins("::error title=tcverify"));
+    let begun = annotations.iter();
+    begun.for_each(|line| line.begins("::error title=tcverify"));
 
     let text = folder.text("r.xml");
     let xml = roxmltree::Document::parse(&text).unwrap();
@@ -41,24 +40,16 @@ fn junit_markdown_and_annotations() {
         let inside = case.first_element_child().map(|n| n.tag_name().name());
         (case.attribute("name").unwrap(), inside)
     });
-    let expected = [
-        ("a <b> & |c|", None),
-        ("bad", Some("failure")),
-        ("gone", Some("error")),
-    ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
-    let counts =
-        ["tests", "failures", "errors"].map(|name| xml.root_element().attribute(name).unwrap());
+    let expected =
+        table! {("a <b> & |c|", None), ("bad", Some("failure")), ("gone", Some("error"))};
+    assert!(told.eq(expected), "{text}");
+    let root = xml.root_element();
+    let counts = ["tests", "failures", "errors"].map(|name| root.attribute(name).unwrap());
     assert_eq!(counts, ["3", "1", "1"]);
 
     let markdown = folder.text("r.md");
-    assert_eq!(
-        markdown
-            .lines()
-            .filter(|line| line.starts_with("| "))
-            .count(),
-        4
-    );
+    let rows = markdown.lines().filter(|line| line.starts_with("| "));
+    assert_eq!(rows.count(), 4);
     assert_eq!(folder.text("summary.md").trim(), markdown.trim());
 }
 
@@ -108,14 +99,7 @@ fn every_form_says_what_results_are_made_of() {
     let folder = small();
     let cases = json!([{"name": "plain"}, {"name": "clipped", "activation": "relu"}]);
     manifest(&folder, usual(), cases);
-    for form in [
-        "",
-        "--brief",
-        "--markdown -",
-        "--junit -",
-        "--github",
-        "--json -",
-    ] {
+    for form in words! {"| --brief | --markdown - | --junit - | --github | --json -"} {
         let run = folder.tcverify(&format!("batch cases.json {form}"));
         run.says("activation relu");
     }

@@ -1,6 +1,6 @@
 //! What a manifest or a folder may say, and what it may not.
 
-use crate::support::{Members, Says, claims, holds, table, words};
+use crate::support::{Members, Says, claims, holds, ran, table, words};
 
 use serde_json::{Value, json};
 
@@ -38,17 +38,13 @@ fn a_case_is_the_check_of_its_options() {
         ),
     ];
     for (i, (name, words, code)) in alone.into_iter().enumerate() {
-        let alone = folder
-            .tcverify(&format!("check {words} --json -"))
-            .expect(code);
+        let alone = ran! {folder, "check {words} --json -"}.expect(code);
         assert_eq!(report["cases"][i]["name"], name);
         assert_eq!(report["cases"][i]["report"], alone.json(), "{name}");
     }
     // In the very same form, but for the margin.
     let text = folder.differs("batch cases.json --json -").stdout;
-    let alone = folder
-        .tcverify("check --arch h100 --dtype fp16 x.npy w.npy d.npy --json -")
-        .stdout;
+    let alone = ran! {folder, "check --arch h100 --dtype fp16 x.npy w.npy d.npy --json -"}.stdout;
     assert!(text.contains(&alone.trim_end().replace('\n', "\n      ")));
 }
 

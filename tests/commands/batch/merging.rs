@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::products::flip;
-use crate::support::{Folder, Members, Says, claims, read_rows, rows, table};
+use crate::support::{Folder, Members, Says, claims, holds, read_rows, rows, set, table};
 
 /// Rows `SHARDS | WORDS | CODE`: plans, runs every part and merges; the report is that of `check --tree`, and so is its
 /// exit code.
@@ -11,11 +11,8 @@ fn merged(folder: &Folder, table: &str) {
     for [shards, words, code] in read_rows(table) {
         let shards: usize = shards.parse().expect("a number");
         // Whichever comes first.
-        let parts: Vec<_> = (0..shards)
-            .rev()
-            .map(|i| format!("part-{i}.json"))
-            .collect();
-        let parts = parts.join(" ");
+        let parts = (0..shards).rev().map(|i| format!("part-{i}.json"));
+        let parts = parts.collect::<Vec<_>>().join(" ");
         claims! {folder, "
             check --tree {words} --json whole.json -q | {code}
             shard plan -n {shards} {words} -o plan.json | 0
@@ -31,13 +28,16 @@ fn merged(folder: &Folder, table: &str) {
     }
 }
 
+/// [`merged`] of a table in which `{names}` stand for what they hold.
+macro_rules! merged {
+    ($folder:expr, $table:literal) => {
+        merged(&$folder, &format!($table))
+    };
+}
+
 /// A merged report, as it is of a check of the whole: without what it says of parts.
 pub fn of_the_whole(mut merged: Value) -> Value {
-    merged
-        .as_object_mut()
-        .unwrap()
-        .remove("merged")
-        .expect("of parts");
+    set(&mut merged, "merged", "-");
     if merged["verdict"] == "identical_in_part" {
         merged["verdict"] = "identical".into();
     }
@@ -54,16 +54,11 @@ fn with_d() -> Folder {
 
 #[test]
 fn the_report_is_that_of_the_whole() {
-    merged(
-        &with_d(),
-        &format!(
-            "
+    merged! {with_d(), "
         1 | {OPERANDS} d.npy | 0
         7 | --block-rows 8 {OPERANDS} d.npy | 0
         30 | --block-rows 5 {OPERANDS} d.npy | 0
-    "
-        ),
-    );
+    "}
 }
 
 #[test]
@@ -78,21 +73,16 @@ fn differences_and_their_causes_are_merged() {
         }
     });
     flip(&folder, "d.npy", "one.npy", 40_001);
-    merged(
-        &folder,
-        &format!(
-            "
+    merged! {folder, "
         5 | --block-rows 16 --max-mismatches 7 {OPERANDS} bad.npy | 1
         5 | --block-rows 16 --no-causes {OPERANDS} one.npy | 1
         5 | --block-rows 16 {OPERANDS} one.npy | 1
-    "
-        ),
-    );
+    "}
     // A cause that only the whole shows.
     folder.text("merged.json").says("bit_flipped");
     // Of another unit: every row differs, and the cause is a model.
     let other = OPERANDS.replace("h100", "v100");
-    merged(&folder, &format!("4 | --block-rows 16 {other} d.npy | 1"));
+    merged! {folder, "4 | --block-rows 16 {other} d.npy | 1"}
 }
 
 #[test]
@@ -106,10 +96,7 @@ fn kernels_batches_and_turned_operands() {
     "}
     {
         folder.replay(words, "d.npy");
-        merged(
-            &folder,
-            &format!("{shards} | --block-rows {rows} {words} d.npy | 0"),
-        );
+        merged! {folder, "{shards} | --block-rows {rows} {words} d.npy | 0"}
     }
 }
 
@@ -141,16 +128,10 @@ fn options_survive_the_plan() {
 fn the_root_is_that_of_a_commitment() {
     let folder = with_d();
     claims! {folder, "commit --block-rows 32 {OPERANDS} d.npy -o c.json | 0"}
-    merged(
-        &folder,
-        &format!("2 | --block-rows 32 {OPERANDS} d.npy | 0"),
-    );
-    let reproduced = &folder.document("merged.json")["reproduced"];
-    assert_eq!(
-        reproduced["tree"]["root"],
-        folder.document("c.json")["d"]["root"]
-    );
-    assert!(reproduced["payload_sha256"].is_null());
+    merged! {folder, "2 | --block-rows 32 {OPERANDS} d.npy | 0"}
+    let root = folder.document("c.json")["d"]["root"].clone();
+    let merged = folder.document("merged.json");
+    holds! {merged, "reproduced.tree.root = {root} | reproduced.payload_sha256 = null"}
 }
 
 #[test]

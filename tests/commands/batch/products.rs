@@ -30,8 +30,5 @@ pub fn usual() -> Value {
 
 /// A copy of a file of which one bit, so far from the end, is another.
 pub fn flip(folder: &Folder, from: &str, to: &str, back: usize) {
-    let mut bytes = folder.read(from);
-    let at = bytes.len() - back;
-    bytes[at] ^= 1;
-    folder.write(to, bytes);
+    folder.flip(from, to, back, 1);
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::{Folder, Members, Npy, claims, sha256, words};
+use crate::support::{Folder, Members, Npy, claims, ran, set, sha256, table, words};
 
 const FORGED: &str = "from the state";
 
@@ -31,9 +31,7 @@ fn forge(folder: &Folder) {
 
 /// Which cases of the next run come from the state.
 fn recalled(folder: &Folder, code: i32) -> Vec<bool> {
-    let run = folder
-        .tcverify("batch cases.json --resume s.json --json -")
-        .expect(code);
+    let run = ran! {folder, "batch cases.json --resume s.json --json -"}.expect(code);
     let report = run.json();
     let cases = report.list("cases").iter();
     let sentence = |case: &Value| case["summary"]["sentence"].to_string().contains(FORGED);
@@ -72,12 +70,15 @@ fn what_changes_the_model_is_recalled() {
     folder.save("meta.npy", &meta);
     folder.f16("t.npy", &[4, 64], &[0.5; 256]);
     folder.f16("u.npy", &[64, 8], &[1.5; 512]);
-    for words in [
-        "replay --arch a100 --dtype fp16 --sparse-a meta.npy x.npy u.npy -o s.npy",
-        "replay --arch wormhole --dtype fp16 --instruction hifi4 --acc fp32 --set in0_block_w=1 --set reload=exact t.npy u.npy -o t_d.npy",
-    ] {
-        folder.passes(words);
-    }
+    let blocks = "--instruction hifi4 --acc fp32 --set in0_block_w=1 --set reload=exact";
+    folder.replay(
+        "--arch a100 --dtype fp16 --sparse-a meta.npy x.npy u.npy",
+        "s.npy",
+    );
+    folder.replay(
+        &format!("--arch wormhole --dtype fp16 {blocks} t.npy u.npy"),
+        "t_d.npy",
+    );
     let cases = json!([
         {"name": "sparse", "arch": "a100", "b": "u.npy", "sparse_a": "meta.npy", "d": "s.npy"},
         {"name": "blocks", "arch": "wormhole", "instruction": "hifi4", "acc": "fp32", "in0_block_w": 1,
@@ -89,37 +90,27 @@ fn what_changes_the_model_is_recalled() {
     assert_eq!(recalled(&folder, 0), [true, true]);
 }
 
+/// Each of both cases is judged again when what it rests on is another.
 #[test]
-fn a_changed_operand_is_judged_again() {
-    let folder = two();
-    flip(&folder, "x2.npy", "x2.npy", 1);
-    assert_eq!(recalled(&folder, 1), [true, false]);
+fn what_changed_is_judged_again() {
+    type Change = fn(&Folder);
+    for (what, change, code, known) in table! {
+        ("an operand", (|of| flip(of, "x2.npy", "x2.npy", 1)) as Change, 1, [true, false]),
+        ("a D", |of| flip(of, "d.npy", "d.npy", 2), 1, [false, true]),
+        ("a schedule", |of| edit(of, "mine.json", "title", r#""Another""#), 0, [true, false]),
+        ("an option", |of| edit(of, "cases.json", "cases.0.zero", r#""any""#), 0, [false, true]),
+    } {
+        let folder = two();
+        change(&folder);
+        assert_eq!(recalled(&folder, code), known, "{what}");
+    }
 }
 
-#[test]
-fn a_changed_d_is_judged_again() {
-    let folder = two();
-    flip(&folder, "d.npy", "d.npy", 2);
-    assert_eq!(recalled(&folder, 1), [false, true]);
-}
-
-#[test]
-fn a_changed_schedule_is_judged_again() {
-    let folder = two();
-    let text = folder.text("mine.json");
-    let mut schedule: Value = serde_json::from_str(&text).unwrap();
-    schedule["title"] = "Another".into();
-    folder.write("mine.json", schedule.to_string());
-    assert_eq!(recalled(&folder, 0), [true, false]);
-}
-
-#[test]
-fn changed_options_are_judged_again() {
-    let folder = two();
-    let mut manifest: Value = folder.document("cases.json");
-    manifest["cases"][0]["zero"] = "any".into();
-    folder.write("cases.json", manifest.to_string());
-    assert_eq!(recalled(&folder, 0), [false, true]);
+/// Puts JSON into a document in a file.
+fn edit(folder: &Folder, name: &str, at: &str, json: &str) {
+    let mut document = folder.document(name);
+    set(&mut document, at, json);
+    folder.write(name, document.to_string());
 }
 
 #[test]
@@ -177,14 +168,11 @@ fn a_damaged_state_is_refused() {
 /// Cases that take some time: the exact engine works on them.
 fn slow(count: usize) -> Folder {
     let folder = Folder::new();
-    let operands = |i: usize| {
-        [
+    let cases = (0..count).map(|i| {
+        let [a, b] = [
             format!("generate:{i}:normal:160x96"),
             format!("generate:9{i}:normal:96x160"),
-        ]
-    };
-    let cases = (0..count).map(|i| {
-        let [a, b] = operands(i);
+        ];
         claims! {folder, "replay --arch h100 --dtype fp16 {a} {b} -o d{i}.npy | 0"}
         json!({"name": format!("case {i}"), "a": a, "b": b, "d": format!("d{i}.npy")})
     });
@@ -208,14 +196,9 @@ fn killed_in_the_middle_it_goes_on() {
     let mut child = command.spawn().unwrap();
     let begun = Instant::now();
     while finished(&folder) < 2 {
-        assert!(
-            begun.elapsed() < Duration::from_secs(120),
-            "no case is ever finished"
-        );
-        assert!(
-            child.try_wait().unwrap().is_none(),
-            "it ended before it could be killed"
-        );
+        assert!(begun.elapsed().as_secs() < 120, "no case is ever finished");
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none(), "it ended before it could be killed");
         std::thread::sleep(Duration::from_millis(1));
     }
     child.kill().unwrap();

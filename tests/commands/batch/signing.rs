@@ -3,17 +3,9 @@
 use serde_json::Value;
 
 use super::merging::of_the_whole;
-use crate::support::{Folder, Members, claims, listed, rows, sha256};
+use crate::support::{Folder, Members, claims, holds, listed, ran, rows, sha256};
 
-/// The key of RFC 8032, section 7.1, test 2, as OpenSSL writes it, and another one.
-const PRIVATE: [&str; 2] = [
-    "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7",
-    "MC4CAQAwBQYDK2VwBCIEICdDtUhh3VGYjwA7ws3tW8LIwZ9FXmnXatU+HYLqcPKV",
-];
-const PUBLIC: [&str; 2] = [
-    "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
-    "MCowBQYDK2VwAyEAq8FFUX1Evlp1XnnQ5QW4JfgZwLucnKcxFY6JPvADQ3g=",
-];
+/// `0.pem`.
 const FIRST: &str = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";
 
 const PRODUCT: &str =
@@ -21,19 +13,7 @@ const PRODUCT: &str =
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    for (i, (private, public)) in PRIVATE.iter().zip(PUBLIC).enumerate() {
-        let pem = |kind: &str, base64: &str| {
-            format!("-----BEGIN {kind} KEY-----\n{base64}\n-----END {kind} KEY-----\n")
-        };
-        let key = folder.write(&format!("{i}.pem"), pem("PRIVATE", private));
-        // Else whoever signs with it is warned.
-        #[cfg(unix)]
-        std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600))
-            .unwrap();
-        #[cfg(not(unix))]
-        let _ = key;
-        folder.write(&format!("{i}.pub.pem"), pem("PUBLIC", public));
-    }
+    crate::attest::keys_as(&folder, ["0", "1"], 1);
     claims! {folder, "
         replay --arch h100 --dtype fp16 generate:1:normal:32x64 generate:2:normal:64x24 -o d.npy
             | 0
@@ -56,9 +36,7 @@ fn signed_parts_merge_as_others_do() {
     folder.passes("shard merge plan.json 0.json 1.json -o merged.json");
     folder.passes(&format!("check --tree {PRODUCT} --json whole.json -q"));
     let merged = json(&folder, "merged.json");
-    assert_eq!(merged["verdict"], "identical", "nothing of it is believed");
-    assert_eq!(merged["merged"]["trusted"], serde_json::json!([]));
-    assert_eq!(merged["merged"]["signed"][0]["key"], FIRST);
+    holds! {merged, "merged.trusted = [] | merged.signed.0.key = {FIRST} | verdict = identical", "nothing of it is believed:"}
     assert!(of_the_whole(merged) == json(&folder, "whole.json"));
     assert_eq!(json(&folder, "plan.json")["content"]["signers"][0], FIRST);
     folder.passes("shard audit plan.json --parts 2 --seed 4 0.json 1.json");
@@ -77,10 +55,8 @@ fn parts_that_no_signer_signed_are_refused() {
     assert_eq!(part["sha256"], digest.as_str());
     let other = content.replacen("\"shard\":1", "\"shard\":0", 1);
     assert_ne!(other, content);
-    let forged = text
-        .replace(content, &other)
-        .replace(&digest, &sha256(&other));
-    folder.write("forged.json", forged);
+    let forged = text.replace(content, &other);
+    folder.write("forged.json", forged.replace(&digest, &sha256(&other)));
     merge("forged.json").refuses(&["forged.json", "did not make for it", FIRST]);
     // The signature of another part.
     let of = |part: &Value| part["signature"].string("ed25519").to_owned();
@@ -95,10 +71,8 @@ fn parts_that_no_signer_signed_are_refused() {
     folder.passes("shard run open.json 1 -o unsigned.json");
     merge("unsigned.json").refuses(&["unsigned.json", "another plan"]);
     let zero = format!("\"key\":\"{}\"", "0".repeat(64));
-    folder.write(
-        "weak.json",
-        text.replace(&format!("\"key\":\"{FIRST}\""), &zero),
-    );
+    let weak = text.replace(&format!("\"key\":\"{FIRST}\""), &zero);
+    folder.write("weak.json", weak);
     merge("weak.json").refuses(&["weak.json", "public Ed25519 key"]);
     merge("1.json").expect(0);
 }
@@ -107,9 +81,7 @@ fn parts_that_no_signer_signed_are_refused() {
 fn what_nobody_would_look_at_is_not_signed() {
     let folder = folder();
     let refused = |words: &str, about: &[&str]| {
-        folder
-            .tcverify(&format!("shard {words} -o new.json"))
-            .refuses(about);
+        ran! {folder, "shard {words} -o new.json"}.refuses(about);
         assert!(!folder.path("new.json").exists());
     };
     for [given, said] in rows! {"
@@ -130,11 +102,8 @@ fn what_nobody_would_look_at_is_not_signed() {
     // Other documents are not signed.
     let signature = &json(&folder, "0.json")["signature"];
     let plan = folder.text("plan.json");
-    let signed = plan.replace(
-        "\"content\":",
-        &format!("\"signature\":{signature},\"content\":"),
-    );
-    folder.write("signed.json", signed);
+    let signed = format!("\"signature\":{signature},\"content\":");
+    folder.write("signed.json", plan.replace("\"content\":", &signed));
     claims! {folder, "shard merge signed.json 0.json 1.json | refused | signed.json | did not make for it"}
 }
 
@@ -142,9 +111,7 @@ fn what_nobody_would_look_at_is_not_signed() {
 fn an_audit_names_who_signed_a_wrong_part() {
     let folder = folder();
     let clean = json(&folder, "1.json")["content"]["found"].clone();
-    let mut d = folder.read("d.npy");
-    *d.last_mut().unwrap() ^= 1;
-    folder.write("bad.npy", &d);
+    folder.flip("d.npy", "bad.npy", 1, 1);
     let bad = PRODUCT.replace("d.npy", "bad.npy");
     claims! {folder, "shard plan -n 2 --signer 0.pub.pem {bad} -o plan.json | 0"}
     for part in 0..2 {

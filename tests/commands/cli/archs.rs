@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, Says, listed};
+use crate::support::{Folder, Members, Says, listed, ran};
 
 const NAMES: &str = "
     volta | turing | ampere | ada | hopper | blackwell | rtx-blackwell | cdna1 | cdna2 | cdna3 | rdna3
@@ -78,9 +78,7 @@ fn json_is_the_catalogue() {
 
 #[test]
 fn an_unknown_name_has_a_nearest() {
-    Folder::new()
-        .tcverify("archs amper")
-        .refuses(&["\"amper\"", "did you mean \"ampere\"?"]);
+    ran! {Folder::new(), "archs amper"}.refuses(&["\"amper\"", "did you mean \"ampere\"?"]);
 }
 
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! Operands that a seed determines, in place of files.
 
-use crate::support::{Folder, claims, listed, rows, sha256};
+use crate::support::{Folder, claims, listed, ran, rows, sha256};
 
 const A: &str = "generate:7:normal:12x70";
 const B: &str = "generate:7:normal:70x9";
@@ -68,11 +68,7 @@ fn scales_are_made_as_well() {
 fn mistakes_are_explained() {
     let folder = Folder::new();
     let refuses = |operand: &str, words: &[&str]| {
-        folder
-            .tcverify(&format!(
-                "replay --arch h100 --dtype bf16 {operand} {B} -o d.npy"
-            ))
-            .refuses(words);
+        ran! {folder, "replay --arch h100 --dtype bf16 {operand} {B} -o d.npy"}.refuses(words);
     };
     for [given, said] in rows! {r#"
         generate:7:odd:12x70 | generate:7:odd:12x70 | "odd" | cancel

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, Says, claims, table, words};
+use crate::support::{Folder, Members, Says, claims, ran, table, words};
 
 const REPLAY: &str =
     "replay --arch ampere --dtype fp16 generate:1:normal:24x40 generate:2:normal:40x16 -o d.npy";
@@ -64,9 +64,7 @@ fn a_family_of_formats_says_which() {
 fn without_d_its_digest_is_offered() {
     let words = ["D.npy is missing", "--d-digest"];
     let folder = folder();
-    folder
-        .tcverify(&format!("check --arch h100 {OPERANDS}"))
-        .refuses(&words);
+    ran! {folder, "check --arch h100 {OPERANDS}"}.refuses(&words);
 }
 
 /// What the report says of how its model came about, in every form.

@@ -1,6 +1,6 @@
 //! `--nan any`, `--zero any`: what they accept, and what they do not.
 
-use crate::support::{Folder, Run, Says, holds};
+use crate::support::{Folder, Run, Says, holds, ran};
 
 const NAN: f32 = f32::NAN;
 
@@ -11,9 +11,7 @@ fn check(a: &[f32], given: &[u32], rest: &str) -> Run {
     folder.f16("a.npy", &shape, a);
     folder.f16("b.npy", &[1, 1], &[1.0]);
     folder.f32_codes("d.npy", &shape, given);
-    folder.tcverify(&format!(
-        "check --arch ampere --dtype fp16 a.npy b.npy d.npy {rest}"
-    ))
+    ran! {folder, "check --arch ampere --dtype fp16 a.npy b.npy d.npy {rest}"}
 }
 
 #[test]

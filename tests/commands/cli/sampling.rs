@@ -2,24 +2,20 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, Says, claims, holds, sha256, table, words};
+use crate::support::{Folder, Members, Says, claims, holds, ran, sha256, table, words};
 
 const MODEL: &str = "--arch h100 --dtype bf16 generate:1:normal:40x64 generate:1:normal:64x30";
 const TWO: &str = "--arch h100 --dtype bf16 generate:1:normal:2x40x64 generate:1:normal:2x64x30";
 
-/// D of the product, and the position of its first element in the file.
-fn folder(product: &str) -> (Folder, usize) {
+/// D of the product.
+fn folder(product: &str) -> Folder {
     let folder = Folder::new();
     folder.passes(&format!("replay {product} -o d.npy"));
-    let bytes = folder.read("d.npy");
-    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    (folder, start)
+    folder
 }
 
-fn tamper(folder: &Folder, start: usize, element: usize) {
-    let mut bytes = folder.read("d.npy");
-    bytes[start + 4 * element] ^= 1;
-    folder.write("d.npy", bytes);
+fn tamper(folder: &Folder, element: usize) {
+    folder.with_codes32("d.npy", "d.npy", |d| d[element] ^= 1);
 }
 
 fn check(folder: &Folder, options: &str, code: i32) -> Value {
@@ -29,7 +25,7 @@ fn check(folder: &Folder, options: &str, code: i32) -> Value {
 
 #[test]
 fn a_sample_is_reported_with_what_it_proves() {
-    let (folder, _) = folder(MODEL);
+    let folder = folder(MODEL);
     let report = check(&folder, "--sample 300 --seed 9", 0);
     let sample = &report["reproduced"]["sample"];
     assert_eq!(report["reproduced"]["payload_sha256"], Value::Null);
@@ -50,13 +46,11 @@ fn a_sample_is_reported_with_what_it_proves() {
 /// Whether a tampered element is found depends on the seed, in about the right share of cases.
 #[test]
 fn a_sample_finds_a_tampered_element_as_often_as_it_says() {
-    let (folder, start) = folder(MODEL);
-    tamper(&folder, start, 617);
+    let folder = folder(MODEL);
+    tamper(&folder, 617);
     let mut found = 0;
     for seed in 0..60 {
-        let run = folder.tcverify(&format!(
-            "check {MODEL} d.npy -q --sample 600 --seed {seed}"
-        ));
+        let run = ran! {folder, "check {MODEL} d.npy -q --sample 600 --seed {seed}"};
         found += u32::from(run.code == Some(1));
     }
     assert!((15..=45).contains(&found), "{found} of 60");
@@ -66,8 +60,8 @@ fn a_sample_finds_a_tampered_element_as_often_as_it_says() {
 
 #[test]
 fn rows_columns_and_rectangles() {
-    let (folder, start) = folder(MODEL);
-    tamper(&folder, start, 20 * 30 + 17);
+    let folder = folder(MODEL);
+    tamper(&folder, 20 * 30 + 17);
     for (options, code, elements) in [
         ("--rows 20", 1, 30),
         ("--rows 0..20", 0, 600),
@@ -92,14 +86,14 @@ fn rows_columns_and_rectangles() {
 /// The digest of a part is that of the codes of D there, whoever computes it.
 #[test]
 fn the_digest_is_of_the_reproduced_elements() {
-    let (folder, start) = folder(MODEL);
-    let bytes = folder.read("d.npy");
-    let rows = bytes[start + 4 * 30 * 5..start + 4 * 30 * 8].to_vec();
+    let folder = folder(MODEL);
+    let bytes = folder.payload("d.npy");
+    let rows = bytes[4 * 30 * 5..4 * 30 * 8].to_vec();
     for engine in ["fast", "exact"] {
         let report = check(&folder, &format!("--engine {engine} --rows 5..8"), 0);
         assert_eq!(report["reproduced"]["sample"]["sha256"], sha256(&rows));
     }
-    let full = sha256(&bytes[start..]);
+    let full = sha256(&bytes);
     for options in ["--sample 1200 --seed 1", "--rows 0..40"] {
         let report = check(&folder, options, 0);
         assert_eq!(report["reproduced"]["sample"]["sha256"], full);
@@ -108,8 +102,8 @@ fn the_digest_is_of_the_reproduced_elements() {
 
 #[test]
 fn batches_count() {
-    let (folder, start) = folder(TWO);
-    tamper(&folder, start, 1200 + 20 * 30 + 17);
+    let folder = folder(TWO);
+    tamper(&folder, 1200 + 20 * 30 + 17);
     let check = |options: &str, code| {
         let run = folder.tcverify(&format!("check {TWO} d.npy {options} --json -"));
         run.expect(code).json()
@@ -123,11 +117,9 @@ fn batches_count() {
 
 #[test]
 fn mistakes_are_explained() {
-    let (folder, _) = folder(MODEL);
+    let folder = folder(MODEL);
     let refuses = |options: &str, words: &[&str]| {
-        folder
-            .tcverify(&format!("check {MODEL} d.npy {options}"))
-            .refuses(words);
+        ran! {folder, "check {MODEL} d.npy {options}"}.refuses(words);
     };
     refuses("--rows 40", &["rows 40", "0 to 39"]);
     refuses("--rows 5..5", &["rows 5..5", "at least one"]);
@@ -147,11 +139,9 @@ fn mistakes_are_explained() {
 /// A default would be known to everybody: D could be right where it is looked at, and nowhere else.
 #[test]
 fn there_is_no_seed_by_default() {
-    let (folder, _) = folder(MODEL);
+    let folder = folder(MODEL);
     let words = ["--sample needs --seed-from and --beacon", "--seed"];
-    folder
-        .tcverify(&format!("check {MODEL} d.npy --sample 3"))
-        .refuses(&words);
+    ran! {folder, "check {MODEL} d.npy --sample 3"}.refuses(&words);
     folder.write(
         "batch.json",
         r#"{"schema": "tcverify.manifest/1", "cases": [{"name": "one", "arch": "h100", "dtype": "bf16", "sample": 3,
@@ -170,7 +160,7 @@ fn draw(folder: &Folder, beacon: &str) -> (Vec<Value>, Value) {
 
 #[test]
 fn a_beacon_and_a_commitment_draw() {
-    let (folder, start) = folder(MODEL);
+    let folder = folder(MODEL);
     let commit = || {
         folder.passes(&format!("commit {MODEL} d.npy -o c.json"));
     };
@@ -205,7 +195,7 @@ fn a_beacon_and_a_commitment_draw() {
         text.says("8430af44");
     }
     // Only the D that was fixed is drawn from.
-    tamper(&folder, start, 7);
+    tamper(&folder, 7);
     claims! {folder, "check {MODEL} d.npy --sample 40 --seed-from c.json --beacon 1 | 1
     | &differs from the commitment c.json: the root of D is"}
     commit();
@@ -216,7 +206,7 @@ fn a_beacon_and_a_commitment_draw() {
 
 #[test]
 fn seeds_that_contradict_each_other() {
-    let (folder, _) = folder(MODEL);
+    let folder = folder(MODEL);
     for (options, words) in table! {
         ("--sample 3 --seed 1 --seed-from c.json --beacon 1", ["--seed", "--seed-from"]),
         ("--sample 3 --seed-from c.json", ["--seed-from", "--beacon"]),
@@ -226,9 +216,7 @@ fn seeds_that_contradict_each_other() {
         ("--sample 3 --seed-from c.json --beacon \u{e9}", ["--beacon", "ASCII"]),
         ("--sample 3 --seed-from missing.json --beacon 1", ["missing.json", "cannot be opened"]),
     } {
-        folder
-            .tcverify(&format!("check {MODEL} d.npy {options}"))
-            .refuses(&words);
+        ran! {folder, "check {MODEL} d.npy {options}"}.refuses(&words);
     }
 }
 
@@ -247,7 +235,7 @@ fn engines_and_operands_agree_on_samples() {
         special,
         "--arch a100 --dtype int8 generate:1:normal:50x96 generate:1:normal:96x70",
     ] {
-        let (folder, _) = folder(product);
+        let folder = folder(product);
         let mut digests = Vec::new();
         for options in words! {"--engine fast | --engine exact | --engine fast --threads 1"} {
             let report = folder.json(&format!(
@@ -264,10 +252,10 @@ fn engines_and_operands_agree_on_samples() {
 #[test]
 fn a_bad_lane_is_no_bad_row() {
     let product = "--arch a100 --dtype fp16 generate:1:normal:64x32 generate:1:normal:32x32";
-    let (folder, start) = folder(product);
+    let folder = folder(product);
     for row in (0..64).filter(|row| row % 8 == 1) {
         for column in (0..32).filter(|column| column % 8 / 2 == 3) {
-            tamper(&folder, start, row * 32 + column);
+            tamper(&folder, row * 32 + column);
         }
     }
     claims! {folder, "check {product} d.npy --json report.json | 1
@@ -287,10 +275,10 @@ fn a_bad_lane_of_wmma() {
         ("--arch gfx1100", false, "1 of 16 lane columns of the instruction (16x16 tiles), lane column 5: 128"),
     } {
         let product = format!("{unit} --dtype fp16 {operands}");
-        let (folder, start) = folder(&product);
+        let folder = folder(&product);
         for row in (0..64).filter(|row| !lower || row % 16 > 7) {
             for column in (0..32).filter(|column| column % 16 == 5) {
-                tamper(&folder, start, row * 32 + column);
+                tamper(&folder, row * 32 + column);
             }
         }
         let run = folder.differs(&format!("check {product} d.npy"));

@@ -1,6 +1,6 @@
 //! Scales, integers and C of another format, on the command line.
 
-use crate::support::{Folder, Npy, claims, table};
+use crate::support::{Folder, Npy, claims, ran, table};
 
 fn bytes(shape: &[usize], codes: &[u8]) -> Npy {
     Npy::new("|u1", shape, codes.to_vec())
@@ -28,9 +28,9 @@ fn scales_multiply() {
         let folder = folder(scales);
         folder.f32("d.npy", &[1, 1], &[d]);
         for arch in ["b200", "rtx5090"] {
-            let report = folder.json(&format!(
-                "check --arch {arch} {options} {SCALES} d.npy --json -"
-            ));
+            let report = ran! {folder, "check --arch {arch} {options} {SCALES} d.npy --json -"}
+                .expect(0)
+                .json();
             assert!(report["inputs"]["scale_b"]["payload_sha256"].is_string());
             assert!(report["rule"]["model"]["arithmetic"]["scale"]["block"].is_number());
         }

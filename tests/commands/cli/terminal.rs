@@ -1,6 +1,6 @@
 //! What a person sees in a terminal: its columns, one line, colours.
 
-use crate::support::{Folder, Says, claims, holds};
+use crate::support::{Folder, Says, claims, holds, ran};
 
 /// 64 x 48 ones in a column times a row; one element of D is another number.
 fn folder() -> Folder {
@@ -103,9 +103,7 @@ fn the_columns_of_archs_align() {
 fn brief_is_one_line() {
     let folder = folder();
     let brief = |words: &str, code: i32| {
-        let run = folder
-            .tcverify(&format!("{CHECK} --brief {words}"))
-            .expect(code);
+        let run = ran! {folder, "{CHECK} --brief {words}"}.expect(code);
         assert_eq!((run.stdout.lines().count(), run.stderr.as_str()), (1, ""));
         run.stdout
     };
@@ -146,8 +144,9 @@ fn colours_as_they_are_wanted() {
     claims! {folder, "{CHECK} good.npy --color some | 2 | always | never"}
     // What is wrong with the words themselves, too.
     let wrong = |colour: &str| {
-        folder
-            .stderr(&format!("check --color {colour} --wrong"))
+        ran! {folder, "check --color {colour} --wrong"}
+            .expect(2)
+            .stderr
             .contains("\u{1b}[")
     };
     assert!(wrong("always") && !wrong("never"));

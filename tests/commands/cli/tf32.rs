@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Npy, Run, claims, floats, halves, le32, sha256, words};
+use crate::support::{Folder, Npy, Run, claims, floats, halves, le32, ran, sha256, words};
 
 /// 1, and 1 with just the highest of the bits that TF32 lacks, and with the lowest.
 const A: [u32; 3] = [0x3f80_0000, 0x3f80_1000, 0x3f80_0001];
@@ -15,18 +15,14 @@ fn folder(a: &Npy) -> Folder {
 }
 
 fn replay(folder: &Folder, how: &str) -> Run {
-    folder.tcverify(&format!(
-        "replay --arch ampere --dtype tf32 {how} a.npy b.npy -o d.npy"
-    ))
+    ran! {folder, "replay --arch ampere --dtype tf32 {how} a.npy b.npy -o d.npy"}
 }
 
 /// Replays, checks the replay against itself, and returns its payload and that report.
 fn round(how: &str) -> (Vec<u8>, Value) {
     let folder = folder(&Npy::new("<f4", &[3, 1], le32(&A)));
     replay(&folder, how).expect(0);
-    let run = folder.tcverify(&format!(
-        "check --arch ampere --dtype tf32 {how} a.npy b.npy d.npy --json -"
-    ));
+    let run = ran! {folder, "check --arch ampere --dtype tf32 {how} a.npy b.npy d.npy --json -"};
     let d = folder.read("d.npy");
     (d[d.len() - 12..].to_vec(), run.expect(0).json())
 }

@@ -1,13 +1,11 @@
 //! Identical, different, and what the text says of either.
 
-use crate::support::{Folder, Members, Npy, Run, Says, claims, fixture, floats};
+use crate::support::{Folder, Members, Npy, Run, Says, claims, fixture, floats, ran};
 
 fn check_fixture(name: &str, arch: &str, rest: &str) -> Run {
     let at = fixture(name);
     let at = at.display();
-    Folder::new().tcverify(&format!(
-        "check --arch {arch} {rest} --c {at}/c.npy {at}/a.npy {at}/b.npy {at}/d.npy"
-    ))
+    ran! {Folder::new(), "check --arch {arch} {rest} --c {at}/c.npy {at}/a.npy {at}/b.npy {at}/d.npy"}
 }
 
 #[test]
@@ -154,9 +152,7 @@ fn every_label_of_the_text_is_apart_from_what_follows() {
     let folder = one_of_four_differs();
     let digest = "0".repeat(64);
     for rest in ["d.npy".to_owned(), format!("--d-digest {digest}")] {
-        let run = folder.differs(&format!(
-            "check --arch ampere --dtype fp16 a.npy b.npy {rest}"
-        ));
+        let run = ran! {folder, "check --arch ampere --dtype fp16 a.npy b.npy {rest}"}.expect(1);
         for line in run.stdout.lines() {
             let words = line.split_whitespace();
             let widest = words.filter(|word| word.len() > 64).count();

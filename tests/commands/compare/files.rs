@@ -1,18 +1,16 @@
 //! Formats, shapes, options and forms.
 
-use super::{compared, made};
-use crate::support::{Folder, Npy, Says, claims, table, words};
+use super::{compared, made_by};
+use crate::support::{Folder, Npy, Says, claims, ran, table, words};
 
 fn folder() -> Folder {
-    made(
-        "
+    made_by! {"
         generate generate:1:normal:32x64 --dtype bf16 --role a -o a.npy
         generate generate:2:normal:64x48 --dtype bf16 --role b -o b.npy
         replay --arch h100 --dtype bf16 a.npy b.npy -o fp32.npy
         replay --arch h100 --dtype bf16 --d-dtype bf16 a.npy b.npy -o bf16.npy
         replay --arch a100 --dtype bf16 a.npy b.npy -o other.npy
-    ",
-    )
+    "}
 }
 
 /// A result of fewer bits is the rounded one, or it is not.
@@ -48,13 +46,11 @@ fn generated_operands_that_differ() {
 #[test]
 #[ignore = "long"]
 fn the_other_result_is_of_a_wider_format() {
-    let folder = made(
-        "
+    let folder = made_by! {"
         generate generate:1:normal:16x64 --dtype fp16 --role a -o a.npy
         generate generate:2:normal:64x16 --dtype fp16 --role b -o b.npy
         replay --arch h100 --dtype fp16 --d-dtype fp16 a.npy b.npy -o d.npy
-    ",
-    );
+    "};
     let numbers: Vec<f32> = (0..256).map(|i| 0.1 + i as f32).collect();
     folder.f32("wide.npy", &[16, 16], &numbers);
     compared! {folder, "d.npy wide.npy a.npy b.npy --dtype fp16 --arch h100 | 1 | :explained = left | :rounded = right"};
@@ -182,8 +178,8 @@ fn every_form_says_it() {
 fn the_document_is_the_same_again() {
     let folder = folder();
     let run = || {
-        folder
-            .differs("compare fp32.npy other.npy a.npy b.npy --arch h100 --json -")
+        ran! {folder, "compare fp32.npy other.npy a.npy b.npy --arch h100 --json -"}
+            .expect(1)
             .stdout
     };
     assert_eq!(run(), run());

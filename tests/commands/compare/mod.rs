@@ -15,7 +15,14 @@ macro_rules! compared {
     };
 }
 
-use compared;
+/// [`made`] by a table in which `{names}` stand for what they hold.
+macro_rules! made_by {
+    ($table:literal) => {
+        $crate::compare::made(&format_args!($table).to_string())
+    };
+}
+
+use {compared, made_by};
 
 /// A folder in which these commands were run, a line each.
 pub fn made(commands: &str) -> Folder {

@@ -2,29 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::{compared, made};
+use super::{compared, made_by};
 use crate::support::{Folder, Members, Npy, Says, claims, rows, table};
 
 /// Products that another unit or order gives, an operation between them, and what reads its result.
 fn two_runs() -> Folder {
-    let folder = made("
+    let folder = made_by! {"
         generate generate:1:normal:16x512 --dtype bf16 --role a -o x.npy
         generate generate:2:normal:512x512 --dtype bf16 --role b -o w.npy
         replay --arch a100 --dtype bf16 --d-dtype bf16 x.npy w.npy -o q.npy
         replay --arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 4 x.npy w.npy -o q2.npy
         replay --arch a100 --dtype bf16 --d-dtype bf16 q.npy w.npy -o o.npy
         replay --arch a100 --dtype bf16 --d-dtype bf16 q2.npy w.npy -o o2.npy
-    ");
-    write(
-        &folder,
-        "run1.json",
-        &steps("q.npy", "o.npy", ["up", "down"]),
-    );
-    write(
-        &folder,
-        "run2.json",
-        &steps("q2.npy", "o2.npy", ["up", "down"]),
-    );
+    "};
+    step_by_step(&folder, "run1.json", "q.npy", "o.npy", ["up", "down"]);
+    step_by_step(&folder, "run2.json", "q2.npy", "o2.npy", ["up", "down"]);
     folder
 }
 
@@ -36,6 +28,10 @@ fn steps(q: &str, o: &str, [up, down]: [&str; 2]) -> Value {
         step(up, "x.npy", q),
         step(down, q, o)
     ])
+}
+
+fn step_by_step(folder: &Folder, name: &str, q: &str, o: &str, names: [&str; 2]) {
+    write(folder, name, &steps(q, o, names));
 }
 
 fn write(folder: &Folder, name: &str, cases: &Value) {
@@ -62,10 +58,12 @@ fn the_first_step_that_differs() {
 #[test]
 fn equal_runs_and_other_names() {
     let folder = two_runs();
-    write(
+    step_by_step(
         &folder,
         "renamed.json",
-        &steps("q.npy", "o.npy", ["layer.up", "layer.down"]),
+        "q.npy",
+        "o.npy",
+        ["layer.up", "layer.down"],
     );
     compared! {folder, "
         run1.json run1.json | 0 | EQUAL  all 3 steps have the same bits | :first = null
@@ -78,14 +76,12 @@ fn equal_runs_and_other_names() {
 /// One run transposes the file that both read: its operands are not equal.
 #[test]
 fn a_transposed_file_is_another_operand() {
-    let folder = made(
-        "
+    let folder = made_by! {"
         generate generate:1:normal:16x32 --dtype bf16 --role a -o x.npy
         generate generate:2:normal:32x32 --dtype bf16 --role b -o w.npy
         replay --arch a100 --dtype bf16 x.npy w.npy -o d.npy
         replay --arch a100 --dtype bf16 --transpose-b x.npy w.npy -o t.npy
-    ",
-    );
+    "};
     for (name, d, turned) in [("run1.json", "d.npy", false), ("run2.json", "t.npy", true)] {
         let case = json!([{"name": "one", "arch": "a100", "dtype": "bf16", "a": "x.npy", "b": "w.npy", "d": d,
             "transpose_b": turned}]);
@@ -99,11 +95,7 @@ fn a_transposed_file_is_another_operand() {
 fn a_rounded_result_is_not_the_same() {
     let folder = two_runs();
     folder.replay("--arch a100 --dtype bf16 x.npy w.npy", "wide.npy");
-    write(
-        &folder,
-        "wide.json",
-        &steps("wide.npy", "o.npy", ["up", "down"]),
-    );
+    step_by_step(&folder, "wide.json", "wide.npy", "o.npy", ["up", "down"]);
     compared! {folder, "
         wide.json run1.json | 1 | up is the first that differs | equal after the left one is rounded to bf16
             | :verdict = different | :steps.1.result = begins

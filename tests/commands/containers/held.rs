@@ -23,11 +23,8 @@ fn files(max_bytes: u64) -> Files {
 /// Changes the last byte of a file in place and sets its time stamp back, as one who holds a writable
 /// mapping can.
 fn toggle(path: &Path) {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(path)
-        .unwrap();
+    let mut options = OpenOptions::new();
+    let mut file = options.read(true).write(true).open(path).unwrap();
     let time = file.metadata().unwrap().modified().unwrap();
     let last = std::fs::read(path).unwrap().pop().unwrap();
     file.seek(SeekFrom::End(-1)).unwrap();
@@ -79,14 +76,8 @@ fn a_file_is_opened_and_hashed_once_until_it_changes() {
     let now = files.source(&folder.path("x.npz#a")).unwrap();
     assert_ne!(source.file().sha256(), now.file().sha256());
     assert_eq!(now.file().sha256(), sha256(std::fs::read(&path).unwrap()));
-    assert_eq!(
-        now.tensor(Format::Fp32)
-            .unwrap()
-            .planes()
-            .plane(0)
-            .code(0, 0),
-        0x4000_0000
-    );
+    let tensor = now.tensor(Format::Fp32).unwrap();
+    assert_eq!(tensor.planes().plane(0).code(0, 0), 0x4000_0000);
 }
 
 #[test]
@@ -157,11 +148,8 @@ fn generated_operands_have_the_same_limit() {
     let text = "generate:1:normal:3x5";
     let small = Spec::read(text).unwrap();
     // Nobody generates one where nobody was handed over.
-    assert!(
-        files(1 << 20)
-            .generated(text, Format::Fp16, Role::A)
-            .is_err()
-    );
+    let nobody = files(1 << 20).generated(text, Format::Fp16, Role::A);
+    assert!(nobody.is_err());
     let files = files(1 << 20).generating(&Specified);
     let source = files.generated(text, Format::Fp16, Role::A).unwrap();
     let made = small.tensor(Format::Fp16, Role::A, files.memory()).unwrap();
@@ -190,12 +178,8 @@ fn memory_that_cannot_be_had_is_an_error() {
 #[cfg(unix)]
 fn piped(folder: &Folder, arguments: &str, bytes: &[u8]) -> crate::support::Run {
     folder.write("piped", bytes);
-    let mut cat = folder
-        .shell("cat")
-        .arg("piped")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut cat = folder.shell("cat");
+    let mut cat = cat.arg("piped").stdout(Stdio::piped()).spawn().unwrap();
     let mut command = folder.command();
     let stdin = cat.stdout.take().unwrap();
     let run = folder.run(command.args(arguments.split_whitespace()).stdin(stdin));
@@ -225,14 +209,10 @@ fn standard_input_is_a_file() {
     assert_eq!(sha256(&array), whole);
     piped(&folder, "digest -", b"").refuses(&["-: is empty"]);
     piped(&folder, "digest -", b"nonsense").refuses(&["-: is text, not an array"]);
-    let one = &[Npy::new("<f2", &[1, 1], vec![0, 0x3c]).bytes()][..];
-    folder.write("b.npy", &one[0]);
-    folder.write(
-        "d.npy",
-        Npy::new("<f4", &[1, 1], vec![0, 0, 0x80, 0x3f]).bytes(),
-    );
+    folder.f16("b.npy", &[1, 1], &[1.0]);
+    folder.f32("d.npy", &[1, 1], &[1.0]);
     let check = "check --arch ampere --dtype fp16 - b.npy d.npy";
-    piped(&folder, check, &one[0]).expect(0);
+    piped(&folder, check, &folder.read("b.npy")).expect(0);
 }
 
 #[test]
@@ -241,11 +221,8 @@ fn a_pytorch_file_is_called_that() {
     let members = ["x/data.pkl", "x/data/0"].map(|name| Member::stored(name, b"\x80\x02}q\x00."));
     for name in ["x.pt", "x.bin", "x.npz"] {
         folder.write(name, zip(&members));
-        refused(
-            &folder,
-            name,
-            &["a PyTorch file", "safetensors.torch.save_file"],
-        );
+        let instead = &["a PyTorch file", "safetensors.torch.save_file"];
+        refused(&folder, name, instead);
         refused(&folder, &format!("{name}#w"), &["a PyTorch file"]);
     }
     let old = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.";

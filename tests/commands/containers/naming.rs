@@ -2,7 +2,7 @@
 
 use super::write::{Member, safetensors, zip};
 use super::{npy, refused};
-use crate::support::{Folder, Members, claims, sha256};
+use crate::support::{Folder, Members, claims, ran, sha256};
 
 fn digest(folder: &Folder, path: &str) -> String {
     let run = folder.passes(&format!("digest --json {path}"));
@@ -79,9 +79,7 @@ fn names_are_shown_without_control_characters() {
         (&long, "F32", &[1], &[0; 4]),
     ];
     folder.write("x.safetensors", safetensors(&tensors));
-    let run = folder
-        .tcverify("digest x.safetensors")
-        .refuses(&["\\u{1b}[31m\\n", "nnn..."]);
+    let run = ran! {folder, "digest x.safetensors"}.refuses(&["\\u{1b}[31m\\n", "nnn..."]);
     assert!(run.stderr.len() < 400, "{run:?}");
 }
 

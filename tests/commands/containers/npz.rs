@@ -36,10 +36,8 @@ fn members_that_are_not_read() {
         not(Member { flags, ..good() }, "is encrypted");
     }
     for method in [1, 9, 12, 14, 93, 95, 99] {
-        not(
-            Member { method, ..good() },
-            &format!("is compressed by method {method};"),
-        );
+        let said = format!("is compressed by method {method};");
+        not(Member { method, ..good() }, &said);
     }
     let extra = [&0x7075u16.to_le_bytes()[..], &[5, 0, 1, 0, 0, 0, 0]].concat();
     not(Member { extra, ..good() }, "has two names");
@@ -79,13 +77,11 @@ fn two_readers_must_see_the_same() {
     let twice = [good(), Member::stored("a.npy", &npy(&[3.0]))];
     wrong(zip(&twice), r#"the member "a.npy" twice"#);
     let local_name = Some(b"b.npy".to_vec());
-    not(
-        Member {
-            local_name,
-            ..good()
-        },
-        "a different name at its data",
-    );
+    let other = Member {
+        local_name,
+        ..good()
+    };
+    not(other, "a different name at its data");
     // The second begins within the first.
     let file = zip(&[good()]);
     let outer = Member::stored("b.npy", &file);
@@ -106,28 +102,23 @@ fn two_readers_must_see_the_same() {
     };
     wrong([&changed(2, 3)[..], b"abc"].concat(), "a comment");
     // How many members, how long the directory is, and where.
-    wrong(
-        changed(14, file[end - 14] ^ 1),
-        "is not at its declared position",
-    );
-    wrong(
-        changed(10, file[end - 10] ^ 1),
-        "is not at its declared position",
-    );
-    wrong(changed(6, file[end - 6] ^ 1), "x.npz");
-    wrong(changed(12, 9), "has 1 members, but declares 9");
+    for (back, byte, said) in table! {
+        (14, file[end - 14] ^ 1, "is not at its declared position"),
+        (10, file[end - 10] ^ 1, "is not at its declared position"),
+        (6, file[end - 6] ^ 1, "x.npz"),
+        (12, 9, "has 1 members, but declares 9"),
+    } {
+        wrong(changed(back, byte), said);
+    }
 }
 
 #[test]
 fn records_of_64_bits() {
-    let member = Member {
-        zip64: true,
-        ..good()
-    };
-    raw(zip_as(std::slice::from_ref(&member), true)).passes("digest x.npz#a");
-    raw(zip_as(std::slice::from_ref(&member), false)).passes("digest x.npz#a");
-    raw(zip_as(&[good()], true)).passes("digest x.npz#a");
-    let file = zip_as(&[member], true);
+    let wide = |zip64| [Member { zip64, ..good() }];
+    for (of_member, of_archive) in [(true, true), (true, false), (false, true)] {
+        raw(zip_as(&wide(of_member), of_archive)).passes("digest x.npz#a");
+    }
+    let file = zip_as(&wide(true), true);
     let record = file.len() - 22 - 20 - 56;
     for at in [4, 24, 32, 40, 48, 56 + 8] {
         for bit in [1, 0x80] {
@@ -147,14 +138,12 @@ fn sizes_that_lie() {
         not(Member { size, ..deflated }, "x.npz#a");
     }
     let (size, zip64) = (u64::MAX, true);
-    not(
-        Member {
-            size,
-            zip64,
-            ..good()
-        },
-        "x.npz",
-    );
+    let huge = Member {
+        size,
+        zip64,
+        ..good()
+    };
+    not(huge, "x.npz");
     type Change = fn(&mut Vec<u8>);
     for (words, change) in table! {
         ("does not inflate to the", (|data| data.push(0)) as Change),
@@ -221,8 +210,9 @@ struct Streamed {
 }
 
 fn descriptor(crc: u64, packed: u64, size: u64, wide: usize) -> Vec<u8> {
+    let signature = b"PK\x07\x08".to_vec();
     [
-        b"PK\x07\x08".to_vec(),
+        signature,
         word(crc, 4),
         word(packed, wide),
         word(size, wide),
@@ -235,16 +225,8 @@ fn streamed(how: &Streamed) -> Vec<u8> {
     let data = npy(&[1.0, 2.0]);
     let (crc, size) = (u64::from(crc32fast::hash(&data)), data.len() as u64);
     let common = |[crc, packed, size]: [u64; 3]| {
-        [
-            word(45, 2),
-            word(8, 2),
-            word(0, 2),
-            word(0, 4),
-            word(crc, 4),
-            word(packed, 4),
-            word(size, 4),
-        ]
-        .concat()
+        let fields = table! {(45, 2), (8, 2), (0, 2), (0, 4), (crc, 4), (packed, 4), (size, 4)};
+        fields.map(|(value, width)| word(value, width)).concat()
     };
     let mut file = b"PK\x03\x04".to_vec();
     file.extend(common(how.local));

@@ -2,7 +2,7 @@
 
 use super::write::{Member, safetensors, zip, zip_as};
 use super::{A, B, D, product};
-use crate::support::{Folder, Run, claims, floats, halves, le16, sha256, words};
+use crate::support::{Folder, Run, claims, floats, halves, le16, ran, sha256, words};
 
 /// The product also in every kind of container.
 fn everywhere() -> Folder {
@@ -31,9 +31,7 @@ const KINDS: [&str; 4] = [
 ];
 
 fn check(folder: &Folder, a: &str, b: &str, d: &str, rest: &str) -> Run {
-    folder.tcverify(&format!(
-        "check --arch ampere --dtype fp16 {a} {b} {d} {rest}"
-    ))
+    ran! {folder, "check --arch ampere --dtype fp16 {a} {b} {d} {rest}"}
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Raw dumps, of which the path says everything; and files of other kinds, which are named.
 
-use crate::support::{Folder, Npy, claims, halves, table};
+use crate::support::{Folder, Npy, claims, halves, ran, table};
 
 /// `a.bin` (4x32) and `b.bin` (32x8) of FP16, the same as `.npy`, and their product on an H100 in both forms.
 fn dumps() -> Folder {
@@ -100,9 +100,7 @@ fn files_of_other_kinds_are_named() {
         ("empty", b"", "is empty"),
     } {
         folder.write(name, bytes);
-        let run = folder.fails(&format!(
-            "check --arch h100 --dtype fp16 {name} b.npy d.npy"
-        ));
+        let run = ran! {folder, "check --arch h100 --dtype fp16 {name} b.npy d.npy"}.expect(2);
         assert!(run.stderr.contains(said), "{name}: {}", run.stderr);
     }
     // Leading axes of one are as if they were not there.

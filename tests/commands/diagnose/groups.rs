@@ -1,6 +1,6 @@
 //! Several faults at once.
 
-use super::{causes, codes, first, folder, kinds, places, save, says, word};
+use super::{change, codes, diagnosed, folder, places, save, says, word};
 use crate::support::{Folder, holds};
 
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
@@ -27,12 +27,8 @@ fn a_tile_of_zeros_and_a_flipped_bit() {
         _ if tile(i, j) => 0,
         _ => code,
     });
-    let causes = causes(&folder, CHECK);
-    assert_eq!(kinds(&causes), ["unwritten", "bit_flipped"]);
-    says(
-        &causes[0],
-        "Rows 32 to 63, columns 96 to 127 (one whole 32x32 tile): every element is +0",
-    );
+    let causes = diagnosed! {folder, "{CHECK} | = unwritten, bit_flipped
+    | Rows 32 to 63, columns 96 to 127 (one whole 32x32 tile): every element is +0"};
     says(&causes[1], "bit 17 (significand) at row 5, column 7");
     holds! {causes, "0.mismatches = 1024 | 0.area.rows = [32, 64] | 0.area.columns = [96, 128] | 1.mismatches = 1"}
 }
@@ -46,15 +42,11 @@ fn rows_columns_a_tile_and_elements_are_told_apart() {
         _ if tile(i, j) => 0x7fc0_0000,
         _ => code,
     });
-    let causes = causes(&folder, CHECK);
-    assert_eq!(kinds(&causes), ["constant", "bit_flipped", "bit_flipped"]);
-    says(&causes[0], "every element is NaN (0x7fc00000)");
+    diagnosed! {folder, "{CHECK} | = constant, bit_flipped, bit_flipped | every element is NaN (0x7fc00000)"};
     let places = places(&folder, CHECK);
     assert_eq!(places.len(), 2, "{places:#?}");
-    says(
-        &places[0],
-        "160 mismatches lie in 1 of 160 rows of D, and every element there differs: row 9.",
-    );
+    let row = "160 mismatches lie in 1 of 160 rows of D, and every element there differs: row 9.";
+    says(&places[0], row);
     says(&places[1], "column 150.");
 }
 
@@ -66,9 +58,7 @@ fn a_tile_in_a_crowd() {
         0 => code ^ 0x0005_a5a5,
         _ => code,
     });
-    let causes = causes(&folder, CHECK);
-    assert_eq!(kinds(&causes), ["unwritten"]);
-    says(&causes[0], "Rows 32 to 63, columns 96 to 127");
+    diagnosed! {folder, "{CHECK} | = unwritten | Rows 32 to 63, columns 96 to 127"};
 }
 
 #[test]
@@ -77,19 +67,17 @@ fn a_lattice() {
         (3, 5) => code ^ 0x0012_3456,
         _ => code,
     });
-    assert_eq!(kinds(&causes(&folder, CHECK)), [""; 0]);
+    diagnosed! {folder, "{CHECK} | ="};
     let places = places(&folder, CHECK);
-    assert_eq!(places[0]["area"]["shape"], "lattice");
-    says(
-        &places[0],
-        "every row whose index modulo 16 is 3, every column whose index modulo 8 is 5",
-    );
+    holds! {places, "0.area.shape = lattice"}
+    let modulo = "every row whose index modulo 16 is 3, every column whose index modulo 8 is 5";
+    says(&places[0], modulo);
     // One bit of a bus.
     let folder = damaged(&|i, j, code| match (i % 16, j % 8) {
         (3, 5) => code ^ 1 << 4,
         _ => code,
     });
-    says(&first(&folder, CHECK, "bit_flipped"), "bit 4");
+    diagnosed! {folder, "{CHECK} | bit_flipped | bit 4"};
 }
 
 /// With one element that is right by itself, a tile of zeros is still one; with one that is not zero, none.
@@ -100,42 +88,31 @@ fn nearly_a_tile_of_zeros() {
         _ if tile(i, j) => 0,
         _ => code,
     });
-    assert_eq!(kinds(&causes(&folder, CHECK)), [""; 0]);
-    assert_eq!(places(&folder, CHECK)[0]["area"]["shape"], "tile");
+    diagnosed! {folder, "{CHECK} | ="};
+    holds! {places(&folder, CHECK), "0.area.shape = tile"}
 }
 
 #[test]
 fn a_tile_whose_loop_stopped_early() {
     let folder = folder("fp16", [96, 96, 256], 5);
-    let product = "--arch a100 --dtype fp16 a.npy b.npy";
-    folder.replay(product, "d.npy");
-    let all = codes(&folder, "d.npy", 4);
     // The products of k 160 and later.
-    for (name, keep) in [("a", true), ("b", false)] {
-        let whole = codes(&folder, &format!("{name}.npy"), 2);
-        let cut = |(at, &code): (usize, &u64)| {
-            let k = if keep { at % 256 } else { at / 96 };
-            if k < 160 { code } else { 0 }
-        };
-        let cut: Vec<u64> = whole.iter().enumerate().map(cut).collect();
-        super::put(
-            &folder,
-            &format!("{name}.npy"),
-            &format!("{name}2.npy"),
-            2,
-            &cut,
-        );
-    }
+    let kept = |k: usize, code: u64| if k < 160 { code } else { 0 };
+    change(&folder, "a.npy", "a2.npy", 2, |at, code| {
+        kept(at % 256, code)
+    });
+    change(&folder, "b.npy", "b2.npy", 2, |at, code| {
+        kept(at / 96, code)
+    });
     folder.replay("--arch a100 --dtype fp16 a2.npy b2.npy", "d2.npy");
     let early = codes(&folder, "d2.npy", 4);
-    let d: Vec<u64> = (0..96 * 96)
-        .map(|at| match (at / 96 / 32, at % 96 / 32) {
+    folder.replay("--arch a100 --dtype fp16 a.npy b.npy", "d.npy");
+    change(&folder, "d.npy", "d.npy", 4, |at, code| {
+        match (at / 96 / 32, at % 96 / 32) {
             (1, 2) => early[at],
-            _ => all[at],
-        })
-        .collect();
-    save(&folder, "<f4", &[96, 96], 4, &d);
-    let cause = first(&folder, CHECK, "stopped_early");
-    assert_eq!(cause["at"], serde_json::json!([160]));
-    says(&cause, "the products of k 160 to 255 are missing");
+            _ => code,
+        }
+    });
+    let found =
+        diagnosed! {folder, "{CHECK} | stopped_early | the products of k 160 to 255 are missing"};
+    holds! {found, "0.at = [160]"}
 }

@@ -1,10 +1,10 @@
 //! D's that could mislead, or take for ever.
 
-use crate::support::{Members, Says, claims};
+use crate::support::{Members, claims, holds, table, words};
 
 use std::time::Instant;
 
-use super::{causes, codes, first, folder, kinds, save, word};
+use super::{causes, change, codes, diagnosed, folder, kinds, save, word};
 
 const PRODUCT: &str = "--arch a100 --dtype fp16 a.npy b.npy";
 const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
@@ -12,15 +12,12 @@ const CHECK: &str = "--arch a100 --dtype fp16 a.npy b.npy d.npy";
 #[test]
 fn all_of_d_is_one_number() {
     let folder = folder("fp16", [32, 40, 24], 3);
-    for (code, kind) in [
-        (0, "unwritten"),
-        (0x7fff_ffff, "constant"),
-        (0x8000_0000, "constant"),
-    ] {
+    for (code, kind) in
+        table! {(0, "unwritten"), (0x7fff_ffff, "constant"), (0x8000_0000, "constant")}
+    {
         save(&folder, "<f4", &[32, 40], 4, &[code; 1280]);
-        let cause = first(&folder, CHECK, kind);
-        cause.string("sentence").begins("Every element of D is");
-        assert_eq!(cause["mismatches"], 1280);
+        let found = diagnosed! {folder, "{CHECK} | {kind} | ^Every element of D is"};
+        holds! {found, "0.mismatches = 1280"}
     }
 }
 
@@ -30,25 +27,16 @@ fn all_of_d_is_wrong() {
     let d: Vec<u64> = (0..300_000).map(|at| word(at) & 0xffff_ffff).collect();
     save(&folder, "<f4", &[600, 500], 4, &d);
     let start = Instant::now();
-    assert_eq!(kinds(&causes(&folder, CHECK)), [""; 0]);
+    diagnosed! {folder, "{CHECK} | ="};
     // Scattered, every other element: more places than are kept.
-    folder.replay(PRODUCT, "d.npy");
-    let right = codes(&folder, "d.npy", 4);
-    let d = |(at, &code): (usize, &u64)| {
-        if (at / 500 + at) % 2 == 0 {
-            code ^ 0x0005_a5a5
-        } else {
-            code
-        }
-    };
-    let d: Vec<u64> = right.iter().enumerate().map(d).collect();
-    save(&folder, "<f4", &[600, 500], 4, &d);
-    assert_eq!(kinds(&causes(&folder, CHECK)), [""; 0]);
-    // Of those, each with the same bit.
-    let d = |(at, &code): (usize, &u64)| code ^ u64::from((at / 500 + at) % 2 == 0) << 9;
-    let d: Vec<u64> = right.iter().enumerate().map(d).collect();
-    save(&folder, "<f4", &[600, 500], 4, &d);
-    assert_eq!(kinds(&causes(&folder, CHECK)), ["bit_flipped"]);
+    folder.replay(PRODUCT, "right.npy");
+    // Of those, then, each with the same bit.
+    for (bits, kinds) in [(0x0005_a5a5, ""), (1 << 9, "bit_flipped")] {
+        let even = |at: usize| u64::from((at / 500 + at).is_multiple_of(2));
+        let every_other = |at: usize, code: u64| code ^ (bits * even(at));
+        change(&folder, "right.npy", "d.npy", 4, every_other);
+        diagnosed! {folder, "{CHECK} | = {kinds}"};
+    }
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
@@ -63,19 +51,10 @@ fn small_ds() {
             save(&folder, "<f4", &shape[..2], 4, &d);
             let found = causes(&folder, CHECK);
             assert!(found.len() <= right.len().max(1), "{shape:?}: {found:?}");
-            let places = [
-                "rows",
-                "columns",
-                "tile",
-                "rectangle",
-                "lattice",
-                "bit_flipped",
-                "constant",
-            ];
-            assert!(
-                kinds(&found).iter().all(|kind| places.contains(kind)),
-                "{shape:?}: {found:?}"
-            );
+            let places =
+                words! {"rows | columns | tile | rectangle | lattice | bit_flipped | constant"};
+            let placed = kinds(&found).iter().all(|kind| places.contains(kind));
+            assert!(placed, "{shape:?}: {found:?}");
         }
     }
 }
@@ -84,35 +63,24 @@ fn small_ds() {
 #[test]
 fn a_batch_of_single_elements() {
     let folder = crate::support::Folder::new();
-    for role in ["a", "b"] {
-        let shape = if role == "a" {
-            "50000x1x4"
-        } else {
-            "50000x4x1"
-        };
-        let spec = format!("generate:3:normal:{shape}");
-        claims! {folder, "generate {spec} --dtype fp16 --role {role} -q -o {role}.npy | 0"}
-    }
+    folder.generate("a fp16 3:normal:50000x1x4 | b fp16 3:normal:50000x4x1");
     let d: Vec<u64> = (0..50_000).map(|at| word(at) & 0xffff_ffff).collect();
     save(&folder, "<f4", &[50_000, 1, 1], 4, &d);
-    assert_eq!(kinds(&causes(&folder, CHECK)), [""; 0]);
+    diagnosed! {folder, "{CHECK} | ="};
 }
 
 /// NaNs and infinities among the operands are no reason to name anything.
 #[test]
 fn specials_everywhere() {
     let folder = folder("fp16", [32, 40, 24], 3);
-    let mut a = codes(&folder, "a.npy", 2);
-    (0..a.len())
-        .step_by(7)
-        .for_each(|at| a[at] = [0x7c00, 0xfc00, 0x7e00][at % 3]);
-    super::put(&folder, "a.npy", "a.npy", 2, &a);
+    change(&folder, "a.npy", "a.npy", 2, |at, code| match at % 7 {
+        0 => [0x7c00, 0xfc00, 0x7e00][at % 3],
+        _ => code,
+    });
     folder.replay(PRODUCT, "d.npy");
-    let mut d = codes(&folder, "d.npy", 4);
-    d.iter_mut()
-        .enumerate()
-        .for_each(|(at, code)| *code ^= (word(at as u64) % 2) << 22);
-    save(&folder, "<f4", &[32, 40], 4, &d);
+    change(&folder, "d.npy", "d.npy", 4, |at, code| {
+        code ^ (word(at as u64) % 2) << 22
+    });
     causes(&folder, CHECK);
 }
 
@@ -127,8 +95,7 @@ fn parts_say_the_same() {
     }
     d[7 * 96 + 50] ^= 1 << 20;
     save(&folder, "<f4", &[96, 96], 4, &d);
-    let whole = causes(&folder, CHECK);
-    assert_eq!(kinds(&whole), ["unwritten", "bit_flipped"]);
+    let whole = diagnosed! {folder, "{CHECK} | = unwritten, bit_flipped"};
     claims! {folder, "shard plan --shards 5 --block-rows 16 -o plan.json {CHECK} | 0"}
     let mut parts = String::new();
     for i in 0..5 {

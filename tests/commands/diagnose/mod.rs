@@ -11,7 +11,49 @@ mod whole;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, Npy};
+use crate::support::{Folder, Members, Npy, has, lines, listed};
+
+/// [`each_diagnosed`] of a table in which `{names}` stand for what they hold.
+macro_rules! diagnosed {
+    ($folder:expr, $table:literal) => {
+        $crate::diagnose::each_diagnosed(&$folder, &format_args!($table).to_string())
+    };
+}
+
+use diagnosed;
+
+/// Fails unless each row holds: `REPLAY => CHECK | KINDS | WORDS`. The first makes `d.npy`, which the second examines;
+/// without a first one, D is what it was. KINDS: the first cause's, a star before it if it has a command; `= KIND, KIND`
+/// all of them; `!KIND` one that is not among them. The first sentence has the words. Returns the last row's causes.
+#[track_caller]
+pub fn each_diagnosed(folder: &Folder, table: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    for row in lines(table) {
+        println!("row: {row}");
+        let words = listed(row);
+        let check = match words[0].split_once(" => ") {
+            Some((made, check)) => {
+                folder.replay(made, "d.npy");
+                check
+            }
+            None => words[0],
+        };
+        found = causes(folder, check);
+        match words[1].split_at_checked(1) {
+            Some(("=", all)) => assert_eq!(kinds(&found).join(", "), all.trim(), "{row}"),
+            Some(("!", none)) => assert!(!kinds(&found).contains(&none), "{row}: {found:#?}"),
+            _ => {
+                let kind = words[1].trim_start_matches('*');
+                is_first(folder, &found, kind);
+                let commanded = found[0]["command"].is_string();
+                assert!(commanded || kind == words[1], "{row}: {found:#?}");
+            }
+        }
+        let sentence = found.first().map_or("", |cause| cause.string("sentence"));
+        words[2..].iter().for_each(|word| has(sentence, word, row));
+    }
+    found
+}
 
 /// A folder with random operands: `a.npy`, `b.npy` of this format and `c.npy` in FP32.
 pub fn folder(dtype: &str, [m, n, k]: [usize; 3], seed: u64) -> Folder {
@@ -78,16 +120,14 @@ pub fn places(folder: &Folder, check: &str) -> Vec<Value> {
     places
 }
 
-/// Fails unless this is the first cause; returns its sentence. Its command, if it has one, finds D identical.
+/// Fails unless this is the first cause. Its command, if it has one, finds D identical.
 #[track_caller]
-pub fn first(folder: &Folder, check: &str, kind: &str) -> Value {
-    let causes = causes(folder, check);
-    assert_eq!(kinds(&causes).first(), Some(&kind), "{causes:#?}");
+fn is_first(folder: &Folder, causes: &[Value], kind: &str) {
+    assert_eq!(kinds(causes).first(), Some(&kind), "{causes:#?}");
     if let Some(command) = causes[0]["command"].as_str() {
         let arguments = command.strip_prefix("tcverify ").unwrap();
         folder.passes(arguments);
     }
-    causes[0].clone()
 }
 
 #[track_caller]

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, claims, holds};
+use crate::support::{Folder, Members, claims, holds, ran};
 
 const OPERANDS: &str = "generate:3:normal:9x200 generate:3:normal:200x33";
 
 fn explain(folder: &Folder, product: &str, more: &str) -> Value {
-    folder.json(&format!(
-        "explain {product} {OPERANDS} d.npy --at 7,32 --json {more}"
-    ))
+    ran! {folder, "explain {product} {OPERANDS} d.npy --at 7,32 --json {more}"}
+        .expect(0)
+        .json()
 }
 
 fn events<'a>(explanation: &'a Value, kind: &'a str) -> impl Iterator<Item = &'a Value> {

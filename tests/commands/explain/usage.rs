@@ -1,6 +1,6 @@
 //! The command.
 
-use crate::support::{Folder, Members, claims};
+use crate::support::{Folder, Members, claims, ran};
 
 const PRODUCT: &str = "--arch h100 --dtype fp16 generate:1:normal:2x6x40 generate:1:normal:2x40x5";
 
@@ -11,10 +11,7 @@ fn folder() -> Folder {
 }
 
 fn tamper(folder: &Folder, element: usize) {
-    let mut bytes = folder.read("d.npy");
-    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    bytes[start + 4 * element + 1] ^= 0x10;
-    folder.write("d.npy", bytes);
+    folder.with_codes32("d.npy", "d.npy", |d| d[element] ^= 0x1000);
 }
 
 #[test]
@@ -47,9 +44,9 @@ fn check_prints_the_command_for_its_first_mismatch() {
 
 #[test]
 fn the_json_holds_the_chain() {
-    let json = folder().json(&format!(
-        "explain {PRODUCT} d.npy --at 0,0,0 --steps all --json"
-    ));
+    let json = ran! {folder(), "explain {PRODUCT} d.npy --at 0,0,0 --steps all --json"}
+        .expect(0)
+        .json();
     assert_eq!(json["schema"], "tcverify.explanation/1");
     assert_eq!(json.list("chain").len(), 3, "40 products in steps of 16");
     assert_eq!(json["given"]["same"], true);
@@ -59,9 +56,7 @@ fn the_json_holds_the_chain() {
 fn mistakes_are_explained() {
     let folder = folder();
     let refuses = |options: &str, words: &[&str]| {
-        folder
-            .tcverify(&format!("explain {PRODUCT} {options}"))
-            .refuses(words);
+        ran! {folder, "explain {PRODUCT} {options}"}.refuses(words);
     };
     refuses("--at 4,2", &["4,2", "2 indices", "2x6x5"]);
     refuses("--at 1,6,2", &["1,6,2", "2x6x5"]);

@@ -1,6 +1,6 @@
 //! Annotations and summary of GitHub Actions.
 
-use crate::support::Says;
+use crate::support::{Says, ran};
 
 use super::{CHECK, EVIL, example};
 
@@ -47,9 +47,7 @@ fn the_summary_is_appended_to() {
     run("d.npy", 1);
     run("good.npy", 0);
     let markdown = |d: &str, code| {
-        let run = folder
-            .tcverify(&format!("{CHECK} {d} --markdown -"))
-            .expect(code);
+        let run = ran! {folder, "{CHECK} {d} --markdown -"}.expect(code);
         run.stdout
     };
     let expected = format!(

@@ -3,51 +3,30 @@
 use std::path::Path;
 
 use super::{good, refused};
-use crate::support::{Folder, Npy};
+use crate::support::{Folder, Npy, listed, table};
 
 #[cfg(unix)]
 #[test]
 fn what_is_no_file() {
     use std::os::unix::fs::symlink;
     type Make = fn(&Path);
-    let rows: [(&str, Make, &[&str]); 6] = [
-        ("nothing", |_| (), &["cannot be opened", "No such file"]),
-        (
-            "a directory",
-            |path| std::fs::create_dir(path).unwrap(),
-            &["is a directory"],
-        ),
-        (
-            "an empty file",
-            |path| std::fs::write(path, "").unwrap(),
-            &["is empty"],
-        ),
-        (
-            "a pipe, which nobody may ever write to",
-            |path| {
-                let made = std::process::Command::new("mkfifo").arg(path).status();
-                assert!(made.is_ok_and(|status| status.success()));
-            },
-            &["is not a regular file"],
-        ),
-        (
-            "a link to itself",
-            |path| symlink("a.npy", path).unwrap(),
-            &["cannot be opened"],
-        ),
-        (
-            "a link to nothing",
-            |path| symlink("gone.npy", path).unwrap(),
-            &["cannot be opened"],
-        ),
-    ];
-    for (what, make, words) in rows {
+    for (what, make, words) in table! {
+        ("nothing", (|_| ()) as Make, "cannot be opened | No such file"),
+        ("a directory", |path| std::fs::create_dir(path).unwrap(), "is a directory"),
+        ("an empty file", |path| std::fs::write(path, "").unwrap(), "is empty"),
+        ("a pipe, which nobody may ever write to", |path| {
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.is_ok_and(|status| status.success()));
+        }, "is not a regular file"),
+        ("a link to itself", |path| symlink("a.npy", path).unwrap(), "cannot be opened"),
+        ("a link to nothing", |path| symlink("gone.npy", path).unwrap(), "cannot be opened"),
+    } {
         println!("{what}");
         let folder = good();
         let path = folder.path("a.npy");
         std::fs::remove_file(&path).unwrap();
         make(&path);
-        refused(&folder, words);
+        refused(&folder, &listed(words));
     }
 }
 

@@ -1,6 +1,6 @@
 //! A bias that is given: every candidate adds it, and a result without it is none's.
 
-use crate::support::{Folder, Members, Npy, Says, claims, holds, rows};
+use crate::support::{Folder, Members, Npy, Says, claims, holds, ran, rows};
 
 const A: &str = "generate:1:normal:17x160";
 const B: &str = "generate:2:normal:160x24";
@@ -28,9 +28,7 @@ fn made() -> Folder {
 fn who_computed_a_product_and_a_bias() {
     let folder = made();
     let identify = |name: &str, options: &str| {
-        folder.tcverify(&format!(
-            "identify --dtype bf16 {options} --json - {A} {B} {name}.npy"
-        ))
+        ran! {folder, "identify --dtype bf16 {options} --json - {A} {B} {name}.npy"}
     };
     for (name, arch) in [
         ("hopper", "hopper"),

@@ -1,6 +1,6 @@
 //! Files, formats and shapes.
 
-use crate::support::{Folder, Members, Npy, claims};
+use crate::support::{Folder, Members, Npy, claims, ran};
 
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -79,9 +79,7 @@ fn a_sample_can_be_all() {
 fn what_cannot_be_is_said() {
     let folder = folder();
     let refuses = |arguments: &str, words: &[&str]| {
-        folder
-            .tcverify(&format!("identify {arguments}"))
-            .refuses(words);
+        ran! {folder, "identify {arguments}"}.refuses(words);
     };
     claims! {folder, "identify --dtype e4m3 a.npy b.npy d.npy | refused | a.npy | requested formats | fp16"}
     refuses("a.npy b.npy a.npy", &["a.npy", "1x2", "1x1"]);

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::support::hidden::machine::Machine;
 use crate::support::hidden::number::{BF16, Dice, FP16, FP32, Layout, Meaning, TF32};
-use crate::support::{Folder, Members, Npy, floats, le16};
+use crate::support::{Folder, Members, Npy, le16, ran, table};
 
 const M: usize = 12;
 const N: usize = 10;
@@ -60,121 +60,43 @@ fn tree(sums: &[f32]) -> f32 {
 }
 
 fn sliced(unit: &Machine, a: &[u64], b: &[u64], warps: usize, grain: usize) -> f32 {
-    (0..warps)
-        .map(|warp| of(unit, a, b, |k| k / grain % warps == warp))
-        .fold(None, |sum: Option<f32>, part| {
-            Some(sum.map_or(part, |sum| sum + part))
-        })
-        .expect("there are warps")
+    let parts = (0..warps).map(|warp| of(unit, a, b, |k| k / grain % warps == warp));
+    parts.reduce(|sum, part| sum + part).expect("warps")
 }
 
 /// Of K = 512; those of `ragged` of K = 1000.
-const KERNELS: [(&str, usize, Kernel, Expected); 19] = [
+const KERNELS: [(&str, usize, Kernel, Expected); 19] = table! {
     ("one chain", 512, chain, Found),
-    (
-        "slices of 128",
-        512,
-        |u, a, b| slices(u, a, b, 128).iter().sum(),
-        Found,
-    ),
-    (
-        "slices of 128, from the last",
-        512,
-        |u, a, b| {
-            slices(u, a, b, 128)
-                .iter()
-                .rev()
-                .copied()
-                .reduce(|x, y| x + y)
-                .unwrap_or(0.0)
-        },
-        Found,
-    ),
-    (
-        "slices of 64 in a tree",
-        512,
-        |u, a, b| tree(&slices(u, a, b, 64)),
-        Found,
-    ),
-    (
-        "slices of 168",
-        1000,
-        |u, a, b| slices(u, a, b, 168).iter().sum(),
-        Found,
-    ),
-    (
-        "slices of 336",
-        1000,
-        |u, a, b| slices(u, a, b, 336).iter().sum(),
-        Found,
-    ),
+    ("slices of 128", 512, |u, a, b| slices(u, a, b, 128).iter().sum(), Found),
+    ("slices of 128, from the last", 512, |u, a, b| slices(u, a, b, 128).into_iter().rev().reduce(|x, y| x + y).unwrap(), Found),
+    ("slices of 64 in a tree", 512, |u, a, b| tree(&slices(u, a, b, 64)), Found),
+    ("slices of 168", 1000, |u, a, b| slices(u, a, b, 168).iter().sum(), Found),
+    ("slices of 336", 1000, |u, a, b| slices(u, a, b, 336).iter().sum(), Found),
     ("sliced 2x32", 512, |u, a, b| sliced(u, a, b, 2, 32), Found),
     ("sliced 2x16", 512, |u, a, b| sliced(u, a, b, 2, 16), Found),
     ("sliced 4x16", 512, |u, a, b| sliced(u, a, b, 4, 16), Found),
-    (
-        "sliced 2x32 in slices of 256",
-        512,
-        |u, a, b| {
-            let parts = a.chunks(256).zip(b.chunks(256));
-            parts.map(|(a, b)| sliced(u, a, b, 2, 32)).sum()
-        },
-        Found,
-    ),
-    (
-        "promoted every 64",
-        512,
-        |u, a, b| slices(u, a, b, 64).iter().sum(),
-        Found,
-    ),
-    (
-        "k permuted within 16",
-        512,
-        |u, a, b| {
-            let permuted = |x: &[u64]| -> Vec<u64> {
-                let at = |k: usize| {
-                    k / 16 * 16 + [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15][k % 16]
-                };
-                (0..x.len()).map(|k| x[at(k)]).collect()
-            };
-            chain(u, &permuted(a), &permuted(b))
-        },
-        NotSearched("orders of k"),
-    ),
-    (
-        "from the last k to the first",
-        512,
-        |u, a, b| {
-            let reversed = |x: &[u64]| -> Vec<u64> { x.iter().rev().copied().collect() };
-            chain(u, &reversed(a), &reversed(b))
-        },
-        NotSearched("orders of k"),
-    ),
+    ("sliced 2x32 in slices of 256", 512,
+        |u, a, b| a.chunks(256).zip(b.chunks(256)).map(|(a, b)| sliced(u, a, b, 2, 32)).sum(), Found),
+    ("promoted every 64", 512, |u, a, b| slices(u, a, b, 64).iter().sum(), Found),
+    ("k permuted within 16", 512, |u, a, b| {
+        let at = |k: usize| k / 16 * 16 + [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15][k % 16];
+        let permuted = |x: &[u64]| -> Vec<u64> { (0..x.len()).map(|k| x[at(k)]).collect() };
+        chain(u, &permuted(a), &permuted(b))
+    }, NotSearched("orders of k")),
+    ("from the last k to the first", 512, |u, a, b| {
+        let reversed = |x: &[u64]| -> Vec<u64> { x.iter().rev().copied().collect() };
+        chain(u, &reversed(a), &reversed(b))
+    }, NotSearched("orders of k")),
     ("alpha 0.3", 512, |u, a, b| 0.3 * chain(u, a, b), Found),
     ("alpha 0.125", 512, |u, a, b| 0.125 * chain(u, a, b), Found),
-    (
-        "promoted every 128, alpha 0.3",
-        512,
-        |u, a, b| 0.3 * slices(u, a, b, 128).iter().sum::<f32>(),
-        Found,
-    ),
+    ("promoted every 128, alpha 0.3", 512, |u, a, b| 0.3 * slices(u, a, b, 128).iter().sum::<f32>(), Found),
     ("ReLU", 512, |u, a, b| chain(u, a, b).max(0.0), Found),
-    (
-        "a bias of 0.7",
-        512,
-        |u, a, b| chain(u, a, b) + 0.7,
-        Epilogue("0.7 is added to every element (a bias)"),
-    ),
-    (
-        "unequal slices",
-        512,
-        |u, a, b| {
-            chain(u, &a[..96], &b[..96])
-                + chain(u, &a[96..320], &b[96..320])
-                + chain(u, &a[320..], &b[320..])
-        },
-        NotSearched("unequal"),
-    ),
-];
+    ("a bias of 0.7", 512, |u, a, b| chain(u, a, b) + 0.7, Epilogue("0.7 is added to every element (a bias)")),
+    ("unequal slices", 512, |u, a, b| {
+        let part = |k: std::ops::Range<usize>| chain(u, &a[k.clone()], &b[k]);
+        part(0..96) + part(96..320) + part(320..a.len())
+    }, NotSearched("unequal")),
+};
 
 /// Round to nearest, ties to even, of an f32's upper half.
 fn to_bf16(x: f32) -> u16 {
@@ -199,37 +121,25 @@ fn captured(kernel: Kernel, operand: Layout, k: usize, bf16: bool, seed: u64) ->
         d.extend(b.chunks(k).map(|column| kernel(&unit, row, column)));
     }
     let folder = Folder::new();
-    let file = |codes: &[u64], shape: &[usize]| match operand {
-        TF32 => Npy::new(
-            "<f4",
-            shape,
-            codes
-                .iter()
-                .flat_map(|x| (*x as u32).to_le_bytes())
-                .collect(),
-        ),
-        _ => {
-            let codes: Vec<u16> = codes.iter().map(|x| *x as u16).collect();
-            Npy::new(
-                if operand == BF16 { "<V2" } else { "<f2" },
-                shape,
-                le16(&codes),
-            )
-        }
+    let descr = match operand {
+        TF32 => "<f4",
+        BF16 => "<V2",
+        _ => "<f2",
     };
-    folder.save("a.npy", &file(&a, &[M, k]));
+    let width = if operand == TF32 { 4 } else { 2 };
+    let save = |name: &str, shape: [usize; 2], codes: &[u64]| {
+        let bytes = codes.iter().flat_map(|x| x.to_le_bytes()[..width].to_vec());
+        folder.save(name, &Npy::new(descr, &shape, bytes.collect()));
+    };
+    save("a.npy", [M, k], &a);
     let rows: Vec<u64> = (0..k * N).map(|i| b[i % N * k + i / N]).collect();
-    folder.save("b.npy", &file(&rows, &[k, N]));
-    let d = if bf16 {
-        Npy::new(
-            "<V2",
-            &[M, N],
-            le16(&d.iter().map(|x| to_bf16(*x)).collect::<Vec<_>>()),
-        )
+    save("b.npy", [k, N], &rows);
+    if bf16 {
+        let codes: Vec<u16> = d.iter().map(|x| to_bf16(*x)).collect();
+        folder.save("d.npy", &Npy::new("<V2", &[M, N], le16(&codes)));
     } else {
-        Npy::new("<f4", &[M, N], floats(&d))
-    };
-    folder.save("d.npy", &d);
+        folder.f32("d.npy", &[M, N], &d);
+    }
     folder
 }
 
@@ -249,9 +159,7 @@ fn judge(kernel: Kernel, operand: Layout, k: usize, bf16: bool) -> (Outcome, Str
         BF16 => "bf16",
         _ => "tf32",
     };
-    let run = folder.tcverify(&format!(
-        "identify --dtype {dtype} --json found.json a.npy b.npy d.npy"
-    ));
+    let run = ran! {folder, "identify --dtype {dtype} --json found.json a.npy b.npy d.npy"};
     assert!(matches!(run.code, Some(0 | 1)), "{}", run.stderr);
     let text = run.stdout;
     let json: Value = folder.document("found.json");
@@ -262,25 +170,13 @@ fn judge(kernel: Kernel, operand: Layout, k: usize, bf16: bool) -> (Outcome, Str
     // Fresh operands: the command that is printed, in a folder with files of the same names.
     let fresh = captured(kernel, operand, k, bf16, 2);
     let gives = |fit: &Value| {
-        let command: Vec<String> = match &fit["names"][0]["command"] {
-            Value::Array(words) => words
-                .iter()
-                .map(|w| w.as_str().unwrap().to_owned())
-                .collect(),
-            text => text
-                .as_str()
-                .unwrap()
-                .split(' ')
-                .map(str::to_owned)
-                .collect(),
+        let command = match &fit["names"][0]["command"] {
+            Value::Array(words) => words.iter().map(|w| w.as_str().unwrap()).collect(),
+            text => text.as_str().unwrap().split(' ').collect::<Vec<_>>(),
         };
         assert_eq!(command[0], "tcverify", "{command:?}");
         let run = fresh.tcverify(&command[1..].join(" "));
-        assert!(
-            matches!(run.code, Some(0 | 1)),
-            "{command:?}: {}",
-            run.stderr
-        );
+        assert!(matches!(run.code, Some(0 | 1)), "{run:?}");
         run.code == Some(0)
     };
     let one = text.starts_with("ONE");

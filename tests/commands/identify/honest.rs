@@ -2,15 +2,13 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, Says, claims, holds, rows};
+use crate::support::{Folder, Members, Says, claims, holds, ran, rows};
 
 /// A product of a kernel, made by `replay`, and what `identify` says of it: text and JSON.
 fn identified(product: &str, operands: &str, options: &str) -> (String, Value) {
     let folder = Folder::new();
     claims! {folder, "replay {product} {operands} -o d.npy | 0"}
-    let run = folder.tcverify(&format!(
-        "identify {options} --json found.json {operands} d.npy"
-    ));
+    let run = ran! {folder, "identify {options} --json found.json {operands} d.npy"};
     assert!(matches!(run.code, Some(0 | 1)), "{}", run.stderr);
     let json = std::fs::read_to_string(folder.path("found.json")).unwrap();
     (run.stdout, serde_json::from_str(&json).unwrap())

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, Members, Npy, Says, claims, words};
+use crate::support::{Folder, Members, Npy, Says, claims, ran, words};
 
 /// Where the program lies, first on the path.
 fn pasted(folder: &Folder, line: &str) -> Option<i32> {
@@ -146,9 +146,7 @@ fn one_architecture_can_be_asked_alone() {
     let product = "generate:1:normal:32x64 generate:2:normal:64x32";
     claims! {folder, "replay --arch ampere --dtype bf16 {product} -o d.npy | 0"}
     let ask = |more: &str| {
-        let run = folder.tcverify(&format!(
-            "identify --dtype bf16 {more} --json found.json --schedules always {product} d.npy"
-        ));
+        let run = ran! {folder, "identify --dtype bf16 {more} --json found.json --schedules always {product} d.npy"};
         let json: Value = folder.document("found.json");
         (run.code, run.stdout, json)
     };

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tcverify::forms::grouped;
 
 use crate::support::hidden::number::Dice;
-use crate::support::{Folder, Members, Npy, claims, le16, table};
+use crate::support::{Folder, Members, Npy, claims, le16, ran, table};
 
 fn made(arch: &str, product: &str, operands: &str) -> Folder {
     let folder = Folder::new();
@@ -110,9 +110,7 @@ fn the_search_can_be_forbidden_and_bounded() {
     let product = "--dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 5";
     let folder = made("ampere", product, operands);
     claims! {folder, "identify --schedules never --json - --dtype bf16 {operands} d.npy | 1 | :schedules = null"}
-    let bounded = folder.tcverify(&format!(
-        "identify --budget 1 --json - --dtype bf16 {operands} d.npy"
-    ));
+    let bounded = ran! {folder, "identify --budget 1 --json - --dtype bf16 {operands} d.npy"};
     let bounded: Value = serde_json::from_str(&bounded.stdout).unwrap();
     let counted = |report: &Value, name: &str| report["schedules"][name].as_u64().unwrap();
     let whole = folder.json(&format!("identify --json - --dtype bf16 {operands} d.npy"));
@@ -121,11 +119,7 @@ fn the_search_can_be_forbidden_and_bounded() {
     let [some, all] = [&bounded, &whole].map(|r| counted(r, "tested") + counted(r, "untested"));
     // What is found ends the search before epilogues are tried.
     assert!(some >= all, "{some} of {all}");
-    let text = folder
-        .tcverify(&format!(
-            "identify --budget 1 --dtype bf16 {operands} d.npy"
-        ))
-        .stdout;
+    let text = ran! {folder, "identify --budget 1 --dtype bf16 {operands} d.npy"}.stdout;
     let untested = counted(&bounded, "untested");
     let words = format!(
         "{} candidates under schedules were not tested",

@@ -1,7 +1,7 @@
 //! Texts that say all, or that are completed.
 
 use super::{FILES, LOG, NVJET, product};
-use crate::support::{Folder, Members, Says, claims, holds, words};
+use crate::support::{Folder, Members, Says, claims, holds, ran, words};
 use serde_json::Value;
 
 fn settings(report: &Value, how: &str) -> Vec<String> {
@@ -102,9 +102,9 @@ fn a_log_line_is_a_check() {
 #[test]
 fn a_name_is_completed() {
     let folder = product();
-    let report = folder.json(&format!(
-        "check --kernel {NVJET} --split-k 3 --json - {FILES}"
-    ));
+    let report = ran! {folder, "check --kernel {NVJET} --split-k 3 --json - {FILES}"}
+        .expect(0)
+        .json();
     holds! {report, "request.arch = sm_90 | request.dtype = bf16"}
     assert_eq!(settings(&report, "given"), ["slices 3"]);
     assert_eq!(settings(&report, "follows"), ["reduction COMPUTE_TYPE"]);

@@ -8,7 +8,7 @@ use base64ct::{Base64, Encoding};
 use tcverify::sign::{PublicKey, Signer};
 use tcverify::tlog::{Key, KeyKind, Note, cosigned_text};
 
-use crate::support::{Folder, Run};
+use crate::support::{Folder, Run, ran};
 
 const ORIGIN: &str = "example.com/log";
 const WITNESS: &str = "witness.example";
@@ -63,16 +63,12 @@ fn cosigned(folder: &Folder, name: &str, time: u64) {
 }
 
 fn prove(folder: &Folder, name: &str) -> Run {
-    folder.tcverify(&format!(
-        "log prove log.txt {name}.json --checkpoint checkpoint -o {name}.tlog-proof"
-    ))
+    ran! {folder, "log prove log.txt {name}.json --checkpoint checkpoint -o {name}.tlog-proof"}
 }
 
 fn verify(folder: &Folder, name: &str, rest: &str) -> Run {
     let (log, witness) = (log_key(folder), witness_key(folder));
-    folder.tcverify(&format!(
-        "log verify {name}.json {name}.tlog-proof --log-key {log} --witness {witness} --quorum 1 {rest}"
-    ))
+    ran! {folder, "log verify {name}.json {name}.tlog-proof --log-key {log} --witness {witness} --quorum 1 {rest}"}
 }
 
 /// Seconds since 1970 of 2026-11-23T08:00:00Z.

@@ -1,14 +1,12 @@
 //! Two commitments to one product are found, if both are in one log.
 
 use super::{EIGHT, PRODUCT, commit, cosigned, folder, log_key};
-use crate::support::{Folder, Run, claims};
+use crate::support::{Folder, Run, claims, ran};
 
 fn twice(folder: &Folder, files: &str) -> Run {
     folder.passes("log checkpoint log.txt --log-key 0.pem -o checkpoint");
     let key = log_key(folder);
-    folder.tcverify(&format!(
-        "log twice log.txt {files} --checkpoint checkpoint --log-key {key}"
-    ))
+    ran! {folder, "log twice log.txt {files} --checkpoint checkpoint --log-key {key}"}
 }
 
 #[test]

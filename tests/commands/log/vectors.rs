@@ -1,6 +1,6 @@
 //! Notes, checkpoints and trees that others published.
 
-use crate::support::Says;
+use crate::support::{Says, table, words};
 
 use tcverify::io::tree::{Hash, Tree, leaf, root_of};
 use tcverify::sign::PublicKey;
@@ -28,32 +28,15 @@ fn published() -> [(Note, Key); 3] {
         assert_eq!(key.to_string(), text);
         key
     };
-    [
-        (
-            note(
-                "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n",
-                "PeterNeumann",
-                "x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=",
-            ),
-            key(NEUMANN),
-        ),
-        (
-            note(
-                "This is an example message.\n",
-                "example.com/foo",
-                "Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=",
-            ),
-            key(FOO),
-        ),
-        (
-            note(
-                "go.sum database tree\n63096908\n8lHrQPRYe4KT4WQ9/Qk8/taKnD6IRHbFgfN7vQE2Y54=\n",
-                "sum.golang.org",
-                "Az3gri/oVBN1jAhNZ/iS+W31psFAWRT20/GyrhpU6taFwulQGetBkH5S7wpGXdS935jiIGiUUAXBVHzT/P6fYhqAmAk=",
-            ),
-            key(SUM),
-        ),
-    ]
+    table! {
+        (note("If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n",
+            "PeterNeumann",
+            "x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM="), key(NEUMANN)),
+        (note("This is an example message.\n", "example.com/foo",
+            "Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM="), key(FOO)),
+        (note("go.sum database tree\n63096908\n8lHrQPRYe4KT4WQ9/Qk8/taKnD6IRHbFgfN7vQE2Y54=\n", "sum.golang.org",
+            "Az3gri/oVBN1jAhNZ/iS+W31psFAWRT20/GyrhpU6taFwulQGetBkH5S7wpGXdS935jiIGiUUAXBVHzT/P6fYhqAmAk="), key(SUM)),
+    }
 }
 
 #[test]
@@ -151,15 +134,9 @@ fn notes_that_are_none() {
     ] {
         assert!(Note::parse(&wrong).is_err(), "{wrong:?}");
     }
-    for wrong in [
-        "o\n1\n",
-        "\n1\nAAAA\n",
-        "o\n01\n{}\n",
-        "o\n-1\n{}\n",
-        "o\n1\nAAAA\n",
-        "o\n1\n{}\n\nx\n",
-        "o\n+1\n{}\n",
-    ] {
+    for wrong in table! {
+        "o\n1\n", "\n1\nAAAA\n", "o\n01\n{}\n", "o\n-1\n{}\n", "o\n1\nAAAA\n", "o\n1\n{}\n\nx\n", "o\n+1\n{}\n",
+    } {
         let root = "8lHrQPRYe4KT4WQ9/Qk8/taKnD6IRHbFgfN7vQE2Y54=";
         let text = wrong.replace("{}", root);
         assert!(Checkpoint::parse(&text).is_err(), "{text:?}");
@@ -248,13 +225,9 @@ fn times() {
         assert_eq!(rfc3339(seconds), text);
         assert_eq!(posix_of(text), Some(seconds));
     }
-    for wrong in [
-        "",
-        "2026-11-23",
-        "2026-11-23 08:00:00Z",
-        "2026-13-23T08:00:00Z",
-        "2026-11-23T08:00:00",
-    ] {
+    for wrong in
+        words! {"| 2026-11-23 | 2026-11-23 08:00:00Z | 2026-13-23T08:00:00Z | 2026-11-23T08:00:00"}
+    {
         assert_eq!(posix_of(wrong), None, "{wrong}");
     }
     assert_eq!(rfc3339(u64::MAX), format!("{} s after 1970", u64::MAX));

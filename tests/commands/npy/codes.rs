@@ -4,72 +4,49 @@ use tcverify::io::npy::NpyFile;
 use tcverify::num::Format::{self, *};
 
 use super::{codes, read};
-use crate::support::{Folder, Npy, Says, floats};
+use crate::support::{Folder, Npy, Says, floats, lines, listed, table};
 
-/// How 1.0 looks: descr, bytes, and the format it is to be read as.
-const ONES: [(&str, &[u8], Format); 55] = [
-    // NumPy's own floats.
-    ("<f2", &[0x00, 0x3c], Fp16),
-    (">f2", &[0x3c, 0x00], Fp16),
-    ("<f4", &[0x00, 0x00, 0x80, 0x3f], Fp32),
-    (">f4", &[0x3f, 0x80, 0x00, 0x00], Fp32),
-    ("<f4", &[0x00, 0x00, 0x80, 0x3f], Tf32),
-    (">f4", &[0x3f, 0x80, 0x00, 0x00], Tf32),
-    ("<f8", &[0, 0, 0, 0, 0, 0, 0xf0, 0x3f], Fp64),
-    (">f8", &[0x3f, 0xf0, 0, 0, 0, 0, 0, 0], Fp64),
-    // ml_dtypes: bfloat16, also seen through a void view and in the other byte order.
-    ("<V2", &[0x80, 0x3f], Bf16),
-    (">V2", &[0x3f, 0x80], Bf16),
-    ("|V2", &[0x80, 0x3f], Bf16),
-    // ml_dtypes: float8_e4m3fn, float6_*, float4_*, one code a byte.
-    ("<V1", &[0x38], E4m3),
-    ("|V1", &[0x38], E4m3),
-    ("<V1", &[0x08], E2m3),
-    ("|V1", &[0x08], E2m3),
-    ("<V1", &[0x0c], E3m2),
-    ("|V1", &[0x0c], E3m2),
-    ("<V1", &[0x02], E2m1),
-    ("|V1", &[0x02], E2m1),
-    // ml_dtypes: float8_e5m2, whose descr np.load itself refuses.
-    ("<f1", &[0x3c], E5m2),
-    ("|f1", &[0x3c], E5m2),
-    // torch through .view(torch.uint16), int16, uint8, int8.
-    ("<u2", &[0x80, 0x3f], Bf16),
-    ("<i2", &[0x80, 0x3f], Bf16),
-    (">u2", &[0x3f, 0x80], Bf16),
-    ("<u2", &[0x00, 0x3c], Fp16),
-    ("<i2", &[0x00, 0x3c], Fp16),
-    ("|u1", &[0x38], E4m3),
-    ("|i1", &[0x38], E4m3),
-    ("|u1", &[0x3c], E5m2),
-    ("|i1", &[0x3c], E5m2),
-    ("|V1", &[0x3c], E5m2),
-    ("|u1", &[0x0c], E3m2),
-    ("|i1", &[0x08], E2m3),
-    ("|u1", &[0x02], E2m1),
-    ("<u4", &[0x00, 0x00, 0x80, 0x3f], Fp32),
-    ("<i4", &[0x00, 0x00, 0x80, 0x3f], Tf32),
-    ("<u8", &[0, 0, 0, 0, 0, 0, 0xf0, 0x3f], Fp64),
-    ("|i1", &[1], Int8),
-    ("|u1", &[1], Int8),
-    ("<i8", &[1, 0, 0, 0, 0, 0, 0, 0], Int8),
-    ("<f4", &[0, 0, 0x80, 0x3f], Int8),
-    ("|u1", &[1], Uint8),
-    ("|V1", &[1], Int4),
-    ("|i1", &[1], Int4),
-    ("|u1", &[1], Uint4),
-    ("<i4", &[1, 0, 0, 0], Int32),
-    ("|u1", &[0x7f], Ue8m0),
-    ("|V1", &[0x7f], Ue8m0),
-    ("<f4", &[0, 0, 0x80, 0x3f], Ue8m0),
-    ("|u1", &[0x38], Ue4m3),
-    // A name where a type string should be.
-    ("bfloat16", &[0x80, 0x3f], Bf16),
-    ("float8_e4m3fn", &[0x38], E4m3),
-    ("float8_e5m2", &[0x3c], E5m2),
-    ("float8_e4m3fnuz", &[0x40], E4m3fnuz),
-    ("float8_e5m2fnuz", &[0x40], E5m2fnuz),
-];
+/// How 1.0 looks: descr and bytes, by the format that it is to be read as.
+const ONES: &str = "
+    # NumPy's own floats.
+    fp16 | <f2 003c | >f2 3c00
+    fp32 | <f4 0000803f | >f4 3f800000
+    tf32 | <f4 0000803f | >f4 3f800000
+    fp64 | <f8 000000000000f03f | >f8 3ff0000000000000
+    # ml_dtypes: bfloat16, also seen through a void view and in the other byte order.
+    bf16 | <V2 803f | >V2 3f80 | |V2 803f
+    # ml_dtypes: float8_e4m3fn, float6_*, float4_*, one code a byte.
+    e4m3 | <V1 38 | |V1 38
+    e2m3 | <V1 08 | |V1 08
+    e3m2 | <V1 0c | |V1 0c
+    e2m1 | <V1 02 | |V1 02
+    # ml_dtypes: float8_e5m2, whose descr np.load itself refuses.
+    e5m2 | <f1 3c | |f1 3c
+    # torch through .view(torch.uint16), int16, uint8, int8.
+    bf16 | <u2 803f | <i2 803f | >u2 3f80
+    fp16 | <u2 003c | <i2 003c
+    e4m3 | |u1 38 | |i1 38
+    e5m2 | |u1 3c | |i1 3c | |V1 3c
+    e3m2 | |u1 0c
+    e2m3 | |i1 08
+    e2m1 | |u1 02
+    fp32 | <u4 0000803f
+    tf32 | <i4 0000803f
+    fp64 | <u8 000000000000f03f
+    int8 | |i1 01 | |u1 01 | <i8 0100000000000000 | <f4 0000803f
+    uint8 | |u1 01
+    int4 | |V1 01 | |i1 01
+    uint4 | |u1 01
+    int32 | <i4 01000000
+    ue8m0 | |u1 7f | |V1 7f | <f4 0000803f
+    ue4m3 | |u1 38
+    # A name where a type string should be.
+    bf16 | bfloat16 803f
+    e4m3 | float8_e4m3fn 38
+    e5m2 | float8_e5m2 3c
+    e4m3fnuz | float8_e4m3fnuz 40
+    e5m2fnuz | float8_e5m2fnuz 40
+";
 
 /// 1.0 as a code.
 fn one(format: Format) -> u64 {
@@ -92,26 +69,25 @@ fn one(format: Format) -> u64 {
 
 #[test]
 fn one_in_every_guise() {
-    for (descr, bytes, format) in ONES {
-        let array = Npy::new(descr, &[1, 1], bytes.to_vec());
-        let tensor = read(&array, format).unwrap_or_else(|e| panic!("{descr} {format}: {e}"));
-        assert_eq!(codes(&tensor), [one(format)], "{descr} as {format}");
+    for row in lines(ONES).into_iter().map(listed) {
+        let format = Format::from_name(row[0]).expect(row[0]);
+        for written in &row[1..] {
+            let (descr, hex) = written.split_once(' ').expect("DESCR BYTES");
+            let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect(written);
+            let bytes = (0..hex.len()).step_by(2).map(byte).collect();
+            let tensor = read(&Npy::new(descr, &[1, 1], bytes), format);
+            let tensor = tensor.unwrap_or_else(|e| panic!("{written} as {format}: {e}"));
+            assert_eq!(codes(&tensor), [one(format)], "{written} as {format}");
+        }
     }
 }
 
 #[test]
 fn bits_survive_whatever_they_mean() {
     // -0, subnormals, infinities, quiet and signalling NaNs of both signs.
-    let strange = [
-        0x8000_0000u32,
-        1,
-        0x807f_ffff,
-        0x7f80_0000,
-        0xff80_0000,
-        0x7fc0_0000,
-        0x7f80_0001,
-        0xffff_ffff,
-    ];
+    let strange = table! {
+        0x8000_0000, 1, 0x807f_ffff, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x7f80_0001, 0xffff_ffff,
+    };
     let array = Npy::new("<f4", &[8], crate::support::le32(&strange));
     for format in [Fp32, Tf32] {
         let tensor = read(&array, format).unwrap();
@@ -129,11 +105,8 @@ fn every_code_of_a_whole_byte_or_two_is_taken() {
     let words: Vec<u16> = (0..=u16::MAX).collect();
     for format in [Fp16, Bf16] {
         let array = Npy::new("<u2", &[1 << 16], crate::support::le16(&words));
-        assert!(
-            codes(&read(&array, format).unwrap())
-                .into_iter()
-                .eq(0..1 << 16)
-        );
+        let all = codes(&read(&array, format).unwrap());
+        assert!(all.into_iter().eq(0..1 << 16));
     }
 }
 

@@ -88,10 +88,7 @@ fn rows_do_not_depend_on_each_other() {
     let folder = copied();
     folder.passes(&format!("check {OWN} n4.npy --engine exact"));
     folder.passes(&format!("check {OWN} n4.npy --rows 1.."));
-    let payload = |name: &str| {
-        let bytes = folder.read(name);
-        bytes[10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]))..].to_vec()
-    };
+    let payload = |name: &str| folder.payload(name);
     // Two batches of one.
     for (name, shape, descr) in [
         ("n4_q", [2, 9, 2, 24], "<V2"),

@@ -1,7 +1,7 @@
 //! What is no request, no variant, no array.
 
 use super::copied;
-use crate::support::{Folder, Npy, claims, rows, table};
+use crate::support::{Folder, Npy, claims, ran, rows, table};
 
 #[test]
 fn what_cannot_be_replayed_says_why() {
@@ -14,9 +14,7 @@ fn what_cannot_be_replayed_says_why() {
         ("triton", "autotuning"),
         ("sinf", "angle"),
     ] {
-        folder
-            .tcverify(&format!("check --op {operation} x.npy y.npy"))
-            .refuses(&["cannot be replayed", why]);
+        ran! {folder, "check --op {operation} x.npy y.npy"}.refuses(&["cannot be replayed", why]);
         folder.tcverify(&format!("ops {operation}")).refuses(&[why]);
     }
     claims! {folder, r#"check --op rmsnorm x.npy | refused | no operation called "rmsnorm" | rms_norm"#}

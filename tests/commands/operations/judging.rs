@@ -18,10 +18,8 @@ fn every_operation_is_reproduced() {
     assert!(report["totals"].number("identical") >= 45);
     // By integers, too.
     let text = folder.text("operations.json");
-    folder.write(
-        "exact.json",
-        text.replace("\"operation\"", "\"engine\": \"exact\", \"operation\""),
-    );
+    let exact = text.replace("\"operation\"", "\"engine\": \"exact\", \"operation\"");
+    folder.write("exact.json", exact);
     folder.passes("batch exact.json --quiet");
 }
 
@@ -96,12 +94,8 @@ fn another_constant_is_another_result() {
     let all = cases("operations.json");
     for (name, pointer, value) in &wrong {
         let case = all.iter().find(|case| case["name"] == *name).unwrap();
-        let words = format!(
-            "ops --raw {} {}",
-            case.string("operation"),
-            case.string("variant")
-        );
-        let mut variant = folder.json(&words);
+        let [operation, variant] = ["operation", "variant"].map(|name| case.string(name));
+        let mut variant = folder.json(&format!("ops --raw {operation} {variant}"));
         let (of, field) = pointer.rsplit_once('/').unwrap();
         // What a file leaves out is the default.
         let at = &mut variant.pointer_mut(of).unwrap()[field];
@@ -127,18 +121,15 @@ fn another_constant_is_another_result() {
 fn variants_are_identified() {
     let folder = copied();
     let text = folder.stdout("identify --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_vllm24.npy");
-    let line = |name: &str| {
-        text.lines()
-            .find(|line| line.contains(&format!(" {name} ")))
-            .unwrap()
-            .to_owned()
-    };
-    assert!(line("vllm-2024").starts_with("identical"), "{text}");
-    assert!(line("hf-eager").starts_with("different"), "{text}");
-    assert!(
-        line("vllm-fused-add").starts_with("does not take these arrays"),
-        "{text}"
-    );
+    for [name, said] in rows! {"
+        vllm-2024 | identical
+        hf-eager | different
+        vllm-fused-add | does not take these arrays
+    "}
+    {
+        let is = |line: &&str| line.contains(&format!(" {name} "));
+        text.lines().find(is).unwrap().begins(said);
+    }
     folder.differs("identify --op rms_norm --eps 1e-6 op_x.npy op_w.npy op_sum.npy");
 }
 
@@ -149,10 +140,10 @@ fn attention_is_named_by_what_the_gpu_has() {
     let words = "identify --op attention --tile 32x16 op_q.npy op_k.npy op_v.npy op_fa.npy --arch";
     let line = |arch: &str| {
         let text = folder.tcverify(&format!("{words} {arch}")).stdout;
-        let found = text
+        let mut lines = text
             .lines()
-            .find(|line| line.contains(" flash-attention-3 "));
-        found.unwrap().to_owned()
+            .filter(|line| line.contains(" flash-attention-3 "));
+        lines.next().unwrap().to_owned()
     };
     assert!(line("a100").starts_with("does not take these arrays"));
     assert!(!line("h100").starts_with("does not take these arrays"));
@@ -164,16 +155,13 @@ fn tiles_are_those_of_the_gpu() {
     let folder = Folder::new();
     for (name, n) in [("q.npy", 80), ("k.npy", 80)] {
         let codes = (0..n * 128u32).flat_map(|i| (0x3f00 + (i * 37 % 127) as u16).to_le_bytes());
-        folder.save(
-            name,
-            &Npy::new("<V2", &[1, n as usize, 1, 128], codes.collect()),
-        );
+        let shape = [1, n as usize, 1, 128];
+        folder.save(name, &Npy::new("<V2", &shape, codes.collect()));
     }
     let about = |words: &str| {
-        let words = format!(
-            "check --op attention q.npy k.npy k.npy k.npy --dtype bf16 --no-causes --json - {words}"
-        );
-        let report = folder.differing(&words);
+        let check =
+            "check --op attention q.npy k.npy k.npy k.npy --dtype bf16 --no-causes --json -";
+        let report = folder.differing(&format!("{check} {words}"));
         report["rule"].string("about").to_owned()
     };
     for (arch, tile) in [
@@ -203,10 +191,8 @@ fn a_report_has_every_form() {
     text.begins("DIFFERENT  ");
     text.says("Another variant fits: hf-eager-2.9");
     // The command that it suggests finds the result identical.
-    let command = text
-        .lines()
-        .find(|line| line.contains("tcverify check --op=") && line.contains("2.9"))
-        .unwrap();
+    let suggested = |line: &&str| line.contains("tcverify check --op=") && line.contains("2.9");
+    let command = text.lines().find(suggested).unwrap();
     let words = command.trim().strip_prefix("tcverify ").unwrap();
     claims! {folder, r"{words} | 0 | ^IDENTICAL under a published rule \_"}
     let forms = "--json r.json --junit r.xml --markdown r.md --html r.html --quiet --github";
@@ -243,10 +229,8 @@ fn a_report_has_every_form() {
     // A request in a report asks for the same.
     let mut case = report["request"].clone();
     case["name"] = json!("again");
-    folder.write(
-        "m.json",
-        json!({"schema": "tcverify.manifest/1", "cases": [case]}).to_string(),
-    );
+    let manifest = json!({"schema": "tcverify.manifest/1", "cases": [case]});
+    folder.write("m.json", manifest.to_string());
     let again = folder.differing("batch m.json --json -");
     assert_eq!(again["cases"][0]["report"], report);
 }
@@ -258,40 +242,21 @@ fn an_element_is_explained() {
         let run = folder.tcverify(&format!("explain --op {words}"));
         run.expect(code).stdout
     };
-    let text = explain(
-        "rms_norm --variant hf-eager --eps 1e-6 op_x.npy op_w.npy op_hf.npy --at 1,7",
-        0,
-    );
+    let eager = "rms_norm --variant hf-eager --eps 1e-6 op_x.npy op_w.npy op_hf.npy --at 1,7";
+    let text = explain(eager, 0);
     // Of what is for single elements, the one that is asked for.
     assert_eq!(text.matches("round to bf16").count(), 2, "{text}");
     text.says_all(["squares, added by", "MUFU.RSQ", "round to bf16", "the same"]);
-    let text = explain(
-        "attention --arch a100 --tile 32x16 op_q.npy op_k.npy op_v.npy op_fac.npy --causal --at 0,30,0,5",
-        0,
-    );
-    text.says_all([
-        "MUFU.EX2",
-        "scaled to the new maximum",
-        "block 2 of 3: keys 16 to 31",
-        "q . key 16 ",
-        "the largest score so far",
-        "accumulator 5 ",
-        "MUFU.RCP",
-    ]);
     // A causal row does not see the last keys.
-    text.lacks("q . key 39");
-    text.lacks("accumulator 6 ");
+    claims! {folder, r"explain --op attention --arch a100 --tile 32x16 op_q.npy op_k.npy op_v.npy op_fac.npy --causal --at 0,30,0,5
+        | 0 | MUFU.EX2 | scaled to the new maximum | block 2 of 3: keys 16 to 31 | q . key 16\_
+        | the largest score so far | accumulator 5\_ | MUFU.RCP | !q . key 39 | !accumulator 6\_"}
     // Another order of lanes is one number more or less in the sum, and nowhere before the lanes.
     let norm = "rms_norm --variant hf-eager --eps 1e-6 no_f8.npy no_w.npy";
     let text = explain(&format!("{norm} no_norm_up.npy --at 1,7"), 1);
+    text.says("elements of the row that differ: 231");
     let said = text.split_once("give the whole captured row").unwrap().1;
-    assert!(
-        text.contains("elements of the row that differ: 231")
-            && said
-                .trim_start()
-                .contains("first of them:\n  the first warp, lane by lane\n    add "),
-        "{text}"
-    );
+    said.says("first of them:\n  the first warp, lane by lane\n    add ");
     // One element: only what is for it alone, or for all.
     folder.flip("op_silu.npy", "bad.npy", 2, 1);
     let text = explain("silu op_a.npy bad.npy --at 3,255", 1);
@@ -322,14 +287,9 @@ fn results_are_computed_and_named_by_digest() {
     let replay = "replay --op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy -o z.npy";
     let run = folder.passes(replay);
     let digest = run.stdout.split_whitespace().next().unwrap().to_owned();
-    let payload = |name: &str| {
-        let bytes = folder.read(name);
-        bytes[bytes.len() - 2400..].to_vec()
-    };
-    assert_eq!(payload("z.npy"), payload("op_vllm.npy"));
-    let check = format!(
-        "check --op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy --y-digest {digest}"
-    );
+    assert_eq!(folder.payload("z.npy"), folder.payload("op_vllm.npy"));
+    let norm = "check --op rms_norm --variant vllm --eps 1e-6 op_x.npy op_w.npy";
+    let check = format!("{norm} --y-digest {digest}");
     folder.passes(&check);
     folder.differs(&check.replace("vllm", "hf-eager"));
     // Nothing is written over.
@@ -344,9 +304,7 @@ fn a_batch_of_operations_is_resumed() {
     let report =
         |folder: &Folder| folder.tcverify("batch operations.json --resume s.json --json -");
     assert_eq!(report(&folder).expect(0).json()["verdict"], "identical");
-    let mut bytes = folder.read("op_fa.npy");
-    *bytes.last_mut().unwrap() ^= 1;
-    folder.write("op_fa.npy", bytes);
+    folder.flip("op_fa.npy", "op_fa.npy", 1, 1);
     assert_eq!(report(&folder).expect(1).json()["totals"]["different"], 1);
 }
 

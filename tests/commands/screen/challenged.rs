@@ -3,15 +3,8 @@
 use tcverify::screen::{Fleet, Suite, Whose};
 
 use super::folder;
-use crate::support::{Folder, Run, Says, claims, table};
+use crate::support::{Folder, Run, Says, claims};
 use tcverify::words::Word;
-
-const KEYS: [(&str, &str, &str); 2] = table! {
-    ("one", "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g",
-        "MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="),
-    ("two", "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7",
-        "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw="),
-};
 
 /// Results do not choose what they are judged by: a faulty GPU that answers one product is not clean.
 #[test]
@@ -104,12 +97,7 @@ fn keys() -> Folder {
 }
 
 pub fn write_keys(folder: &Folder) {
-    for (name, private, public) in KEYS {
-        let pem =
-            |what, text| format!("-----BEGIN {what} KEY-----\n{text}\n-----END {what} KEY-----\n");
-        folder.write(&format!("{name}.pem"), pem("PRIVATE", private));
-        folder.write(&format!("{name}.pub.pem"), pem("PUBLIC", public));
-    }
+    crate::attest::keys_as(folder, ["one", "two"], 0);
 }
 
 /// Commits as this host, and draws a challenge.

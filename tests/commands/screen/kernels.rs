@@ -2,7 +2,7 @@
 
 use tcverify::screen::{Condition, Injection, Level, Route, Simulated, Suite, judge, simulate};
 
-use crate::support::{Folder, Says, claims};
+use crate::support::{Folder, Says, claims, ran};
 
 const BF16: &str = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT";
 const FP16: &str = "nvjet_sm90_hsh_128x128_64x4_2x1_v_bz_TNN";
@@ -24,9 +24,7 @@ fn a_kernel_is_of_the_products_it_fits() {
     let folder = Folder::new();
     let chain = super::suite("h100", Level::Quick);
     let options = format!("--kernel {BF16} --kernel {FP16} --split-k 3");
-    let said = folder.passes(&format!(
-        "screen make --arch h100 -o kernels.json {options}"
-    ));
+    let said = ran! {folder, "screen make --arch h100 -o kernels.json {options}"}.expect(0);
     let kernels = Suite::read(&folder.path("kernels.json")).unwrap().0;
     let same = |product: &str| digest(&chain, product) == digest(&kernels, product);
     assert!(!same("library.bf16"));

@@ -1,40 +1,30 @@
 //! Files that are no files: nobody waits for somebody who may never write.
 #![cfg(unix)]
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Folder, claims, good};
+use crate::support::{Folder, claims, filled, good};
 
 /// Every option that names a document of people, and every place that reads one.
-const LINES: [&str; 26] = [
-    "check --model pipe --dtype fp16 a.npy b.npy d.npy",
-    "check --arch a100 --dtype fp16 --schedule-file pipe a.npy b.npy d.npy",
-    "check --arch a100 --dtype fp16 --kernel-log pipe a.npy b.npy d.npy",
-    "check --arch a100 --dtype fp16 --kernel-table pipe a.npy b.npy d.npy",
-    "check --arch a100 --dtype fp16 --against pipe a.npy b.npy d.npy",
-    "check --arch a100 --dtype fp16 pipe b.npy d.npy",
-    "schedules --file pipe",
-    "batch pipe",
-    "batch a.npy --policy pipe",
-    "shard plan -n 1 --signer pipe --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json",
-    "shard run plan.json 0 --sign pipe -o part.json",
-    "shard run pipe 0 -o part.json",
-    "shard merge plan.json pipe",
-    "verify-report pipe",
-    "verify-report report.json",
-    "audit challenge pipe --beacon 1 --elements 1",
-    "sweep --op silu --dtype bf16 --against pipe",
-    "screen judge --suite pipe a.npy",
-    "infer pipe a.npy",
-    "commit verify --commitment pipe pipe d.npy",
-    "inspect pipe",
-    "check --arch a100 --dtype fp16 a.npy b.npy d.npy --json pipe",
-    "check --arch a100 --dtype fp16 a.npy b.npy d.npy --html pipe -q",
-    "check --arch a100 --dtype fp16 a.npy b.npy d.npy --github",
-    "replay --arch a100 --dtype fp16 a.npy b.npy -o pipe",
-    "generate generate:1:normal:4x4 --dtype fp16 --role a -o pipe",
-];
+const LINES: &str = "
+    check ~ | --model pipe --dtype fp16 a.npy b.npy d.npy | --arch a100 --dtype fp16 pipe b.npy d.npy
+    check --arch a100 --dtype fp16 a.npy b.npy d.npy ~ | --schedule-file pipe | --kernel-log pipe | --kernel-table pipe
+        | --against pipe | --json pipe | --html pipe -q | --github
+    schedules --file pipe
+    batch ~ | pipe | a.npy --policy pipe
+    shard ~ | plan -n 1 --signer pipe --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json
+        | run plan.json 0 --sign pipe -o part.json | run pipe 0 -o part.json | merge plan.json pipe
+    verify-report ~ | pipe | report.json
+    audit challenge pipe --beacon 1 --elements 1
+    sweep --op silu --dtype bf16 --against pipe
+    screen judge --suite pipe a.npy
+    infer pipe a.npy
+    commit verify --commitment pipe pipe d.npy
+    inspect pipe
+    replay --arch a100 --dtype fp16 a.npy b.npy -o pipe
+    generate generate:1:normal:4x4 --dtype fp16 --role a -o pipe
+";
 
 fn pipe(folder: &Folder, name: &str) {
     let made = Command::new("mkfifo").arg(folder.path(name)).status();
@@ -52,14 +42,12 @@ fn no_named_pipe_is_waited_for() {
     let named = report.replacen("\"arch\": \"a100\"", "\"model\": \"pipe\"", 1);
     assert_ne!(named, report);
     folder.write("report.json", named);
-    for line in LINES {
-        let mut child = folder.command();
-        child
+    for line in filled(LINES) {
+        let mut command = folder.command();
+        let child = command
             .args(line.split(' '))
             .env("GITHUB_STEP_SUMMARY", "pipe");
-        child
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::piped());
+        let child = child.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = child.spawn().unwrap();
         let begun = Instant::now();
         let status = loop {
@@ -96,20 +84,13 @@ fn a_pipe_that_was_handed_over_is_read() {
 fn a_key_that_others_may_read() {
     use std::os::unix::fs::PermissionsExt;
     let folder = good();
-    let pem = |kind: &str, base64: &str| {
-        format!("-----BEGIN {kind} KEY-----\n{base64}\n-----END {kind} KEY-----\n")
-    };
-    let private = "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7";
-    let public = "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=";
-    folder.write("public.pem", pem("PUBLIC", public));
-    let key = folder.write("key.pem", pem("PRIVATE", private));
-    claims! {folder, "shard plan -n 1 --signer public.pem --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json | 0"}
+    crate::attest::keys(&folder);
+    let key = folder.path("1.pem");
+    claims! {folder, "shard plan -n 1 --signer 1.pub.pem --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json | 0"}
     for (mode, warned) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
-        let run = folder.passes("shard run plan.json 0 --sign key.pem -o part.json");
-        let said = run
-            .stderr
-            .contains("warning: key.pem: other users can read this private key");
-        assert_eq!(said, warned, "{mode:o}: {run:?}");
+        let run = folder.passes("shard run plan.json 0 --sign 1.pem -o part.json");
+        let warning = "warning: 1.pem: other users can read this private key";
+        assert_eq!(run.stderr.contains(warning), warned, "{mode:o}: {run:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Says, claims, good, rows, sha256, words};
+use crate::support::{Folder, Says, claims, good, lines, listed, rows, set, sha256, words};
 
 const PLAN: &str =
     "shard plan -n 2 --block-rows 1 --arch a100 --dtype fp16 a.npy b.npy d.npy -o plan.json";
@@ -157,33 +157,30 @@ fn honest_parts_and_forged_ones() {
         "{found:?}"
     );
     // Counts that do not agree.
-    for (place, value) in [
-        ("/found/found/mismatches", json!(2)),
-        ("/found/found/mismatches", json!(u64::MAX)),
-        ("/found/found/accepted", json!(u64::MAX)),
-        ("/found/found/rows_touched", json!(0)),
-        ("/found/found/rows_touched", json!(2)),
-        ("/found/found/classes/sign", json!(u64::MAX)),
-        ("/found/found/buckets", json!({})),
-        ("/found/found/buckets", json!({"4000000000": 1})),
-        ("/found/found/buckets", json!({"3": 0})),
-        ("/found/found/largest", Value::Null),
-        ("/found/found/largest", json!([i64::MIN, 3])),
-        ("/found/found/first", json!([])),
-        ("/found/found/first", json!([[3, 1, 1]])),
-        ("/found/found/first", json!([[3, 1, u64::MAX]])),
-        ("/found/found/reach/different", json!([])),
-        ("/found/found/reach/rows", Value::Null),
-        ("/found/found/reach/touched", json!([])),
-        ("/found/columns", json!([])),
-        ("/found/columns", json!([[1, 0]])),
-        ("/found/columns", json!([[0, 2]])),
-        ("/found/units", json!([u64::MAX, 1])),
-    ] {
-        forged(
-            &|part| *part.pointer_mut(place).unwrap_or_else(|| panic!("{place}")) = value.clone(),
-            &["part 1"],
-        );
+    for row in lines(
+        "
+        found.mismatches | 2 | 18446744073709551615
+        found.accepted | 18446744073709551615
+        found.rows_touched | 0 | 2
+        found.classes.sign | 18446744073709551615
+        found.buckets | {} | {\"4000000000\": 1} | {\"3\": 0}
+        found.largest | null | [-9223372036854775808, 3]
+        found.first | [] | [[3, 1, 1]] | [[3, 1, 18446744073709551615]]
+        found.reach.different | []
+        found.reach.rows | null
+        found.reach.touched | []
+        columns | [] | [[1, 0]] | [[0, 2]]
+        units | [18446744073709551615, 1]
+    ",
+    ) {
+        let words = listed(row);
+        for value in &words[1..] {
+            println!("row: {} = {value}", words[0]);
+            forged(
+                &|part| set(&mut part["found"], words[0], value),
+                &["part 1"],
+            );
+        }
     }
     // And a plan without D's leaves.
     folder.write("part-1.json", &wrong);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Npy, Run, floats, halves};
+use crate::support::{Folder, Npy, Run, filled, floats, halves};
 
 /// A screen of its own, a line of its own, commands of three CI servers, text turned around.
 const EVIL: &str = "e\u{1b}[2J\u{1b}[8m\nIDENTICAL\n::error::PWNED\n::stop-commands::x\r##[error]##vso[task]\u{202e}\u{9b}2J\u{2028}y";
@@ -99,82 +99,43 @@ fn run(folder: &Folder, line: &str) -> Run {
 
 const PRODUCT: &str = "--arch a100 --dtype fp16 A B";
 
+/// Commands, by what stands before and after them.
+const COMMANDS: &str = "
+    check {PRODUCT} ~ | D | W | W --github | D --sample 2 --seed 1 --github | W --json - | W --junit - | W --markdown -
+        | W --html -
+    check --model model.json --dtype fp16 A B W ~ | | --html - | --markdown -
+    replay {PRODUCT} -o ~ | rX | rD
+    explain {PRODUCT} ~ | D --at 0,0 | W --at 1,1 | W --at 1,1 --json
+    explain --model model.json --dtype fp16 A B W --at 1,1
+    commit {PRODUCT} D -o c.json
+    check {PRODUCT} ~ --against c.json | W | D
+    commit prove --commitment c.json --blocks 0 ~ | D -o proof.json --rows rows.npy | W -o proof2.json
+    commit verify --commitment ~ | c.json proof.json rows.npy | c.json proof.json D | c.json M D
+    shard ~ | plan -n 1 {PRODUCT} W -o plan.json | run plan.json 0 -o part.json | merge plan.json part.json
+        | merge plan.json M | run M 0 -o part2.json
+    identify --dtype fp16 A B ~ | D | W
+    compare ~ | D W | D W A B --dtype fp16
+    digest ~ | A | A --json
+    inspect ~ | A W | A --json
+    ~ | generate generate:1:normal:2x2 --dtype fp16 --role a -o X | archs X | schedules X | kernels X
+        | probe --dtype fp16 -o pX | infer X A | features --arch X --dtype fp16 | features --answers X A
+        | bench --arch X --dtype fp16
+    # Errors that quote words.
+    ~ | X | check X | check --arch a100 --dtype X A B D | batch X | batch A | --threads X archs
+    check ~ --dtype fp16 A B D | --arch X | --model X | --model A
+    check {PRODUCT} D ~ | --schedule X | --schedule-file X | --rows X | --region X | --alpha X | --c A | --against M
+        | --json A
+    check {PRODUCT} ~ | B | D#X | none.npy#X
+    explain {PRODUCT} --at X
+";
+
 #[test]
 fn every_command() {
     let folder = hostile();
-    let lines = [
-        format!("check {PRODUCT} D"),
-        format!("check {PRODUCT} W"),
-        format!("check {PRODUCT} W --github"),
-        format!("check {PRODUCT} D --sample 2 --seed 1 --github"),
-        format!("check {PRODUCT} W --json -"),
-        format!("check {PRODUCT} W --junit -"),
-        format!("check {PRODUCT} W --markdown -"),
-        format!("check {PRODUCT} W --html -"),
-        "check --model model.json --dtype fp16 A B W".to_owned(),
-        "check --model model.json --dtype fp16 A B W --html -".to_owned(),
-        "check --model model.json --dtype fp16 A B W --markdown -".to_owned(),
-        format!("replay {PRODUCT} -o rX"),
-        format!("replay {PRODUCT} -o r{}", "D"),
-        format!("explain {PRODUCT} D --at 0,0"),
-        format!("explain {PRODUCT} W --at 1,1"),
-        format!("explain {PRODUCT} W --at 1,1 --json"),
-        "explain --model model.json --dtype fp16 A B W --at 1,1".to_owned(),
-        format!("commit {PRODUCT} D -o c.json"),
-        format!("check {PRODUCT} W --against c.json"),
-        format!("check {PRODUCT} D --against c.json"),
-        "commit prove --commitment c.json --blocks 0 D -o proof.json --rows rows.npy".to_owned(),
-        "commit prove --commitment c.json --blocks 0 W -o proof2.json".to_owned(),
-        "commit verify --commitment c.json proof.json rows.npy".to_owned(),
-        "commit verify --commitment c.json proof.json D".to_owned(),
-        "commit verify --commitment c.json M D".to_owned(),
-        format!("shard plan -n 1 {PRODUCT} W -o plan.json"),
-        "shard run plan.json 0 -o part.json".to_owned(),
-        "shard merge plan.json part.json".to_owned(),
-        "shard merge plan.json M".to_owned(),
-        "shard run M 0 -o part2.json".to_owned(),
-        "identify --dtype fp16 A B D".to_owned(),
-        "identify --dtype fp16 A B W".to_owned(),
-        "compare D W".to_owned(),
-        "compare D W A B --dtype fp16".to_owned(),
-        "digest A".to_owned(),
-        "digest A --json".to_owned(),
-        "inspect A W".to_owned(),
-        "inspect A --json".to_owned(),
-        "generate generate:1:normal:2x2 --dtype fp16 --role a -o X".to_owned(),
-        "archs X".to_owned(),
-        "schedules X".to_owned(),
-        "kernels X".to_owned(),
-        "probe --dtype fp16 -o pX".to_owned(),
-        "infer X A".to_owned(),
-        "features --arch X --dtype fp16".to_owned(),
-        "features --answers X A".to_owned(),
-        "bench --arch X --dtype fp16".to_owned(),
-        // Errors that quote words.
-        "X".to_owned(),
-        "check X".to_owned(),
-        "check --arch X --dtype fp16 A B D".to_owned(),
-        "check --arch a100 --dtype X A B D".to_owned(),
-        "check --model X --dtype fp16 A B D".to_owned(),
-        "check --model A --dtype fp16 A B D".to_owned(),
-        format!("check {PRODUCT} D --schedule X"),
-        format!("check {PRODUCT} D --schedule-file X"),
-        format!("check {PRODUCT} D --rows X"),
-        format!("check {PRODUCT} D --region X"),
-        format!("check {PRODUCT} D --alpha X"),
-        format!("check {PRODUCT} D --c A"),
-        format!("check {PRODUCT} B"),
-        format!("check {PRODUCT} D#X"),
-        format!("check {PRODUCT} none.npy#X"),
-        format!("check {PRODUCT} D --against M"),
-        format!("check {PRODUCT} D --json A"),
-        format!("explain {PRODUCT} --at X"),
-        "batch X".to_owned(),
-        "batch A".to_owned(),
-        "--threads X archs".to_owned(),
-    ];
+    let commands = filled(&COMMANDS.replace("{PRODUCT}", PRODUCT));
+    assert_eq!(commands.len(), 68);
     let mut wrong = Vec::new();
-    for line in &lines {
+    for line in &commands {
         let run = run(&folder, line);
         assert!(run.code.is_some_and(|code| code <= 2), "{line}: {run:?}");
         // All of them, then what is wrong with any.

@@ -4,15 +4,16 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::{HONEST, folder, read};
-use crate::support::{Folder, claims, listed, table};
+use crate::support::{Folder, claims, listed, ran, table};
 
 #[test]
 fn true_reports_are_confirmed() {
     let folder = folder();
     for name in listed(HONEST) {
         assert!(
-            folder
-                .stdout(&format!("verify-report {name}.json"))
+            ran! {folder, "verify-report {name}.json"}
+                .expect(0)
+                .stdout
                 .starts_with("CONFIRMED"),
             "{name}"
         );

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tcverify::compose::verify;
 use tcverify::engines::resources;
 
-use crate::support::{Folder, Run, rows};
+use crate::support::{Folder, Run, json_of, read_rows, rows, words};
 
 /// What they are called.
 const HONEST: &str = "
@@ -21,9 +21,8 @@ const HONEST: &str = "
 /// Two Ds for the same operands, and reports on them.
 fn folder() -> Folder {
     let folder = Folder::new();
+    folder.generate("a fp16 1:normal:16x64 | b fp16 2:normal:64x24");
     for command in [
-        "generate generate:1:normal:16x64 --dtype fp16 --role a -o a.npy",
-        "generate generate:2:normal:64x24 --dtype fp16 --role b -o b.npy",
         "replay --arch a100 --dtype fp16 a.npy b.npy -o d.npy",
         "replay --arch v100 --dtype fp16 a.npy b.npy -o other.npy",
         "commit --arch a100 --dtype fp16 a.npy b.npy d.npy -o c.json",
@@ -160,25 +159,42 @@ fn each_change_is_refused(folder: &Folder, name: &str) {
     }
 }
 
+/// Each row `REPORT | PLACE | JSON`, forged there, is refused.
+fn each_forgery_is_refused(folder: &Folder, forgeries: &str) {
+    for [name, at, value] in read_rows(forgeries) {
+        let value = json_of(value);
+        let was = read(folder, name);
+        let forged = forge(was.clone(), at, value.clone());
+        assert_ne!(forged, was, "{name} {at}: nothing is forged");
+        assert!(is_refused(&forged), "{name} {at} {value}");
+    }
+}
+
+/// One in which all figures agree with each other and with the result of this name: only who computes it again finds it.
+fn consistent_lie(folder: &Folder, result: &str) -> Value {
+    let mut forged = read(folder, "same");
+    let other = read(folder, "other");
+    for field in ["request", "command", "inputs"] {
+        forged[field] = other[field].clone();
+    }
+    forged["reproduced"]["payload_sha256"] = other["inputs"][result]["payload_sha256"].clone();
+    assert!(is_refused(&forged));
+    forged
+}
+
 /// Sets a field, or takes it away where null is no value of it. A file is one beside the arrays.
 fn forge(mut report: Value, at: &str, value: Value) -> Value {
-    let optional = [
-        "/rule/schedule",
-        "/reproduced/tree",
-        "/reproduced/sample",
-        "/commitment",
-    ];
+    let optional = words! {"/rule/schedule | /reproduced/tree | /reproduced/sample | /commitment"};
     let (above, name) = at.rsplit_once('/').unwrap();
     let inputs = &report["inputs"];
     let input = inputs.get("y").unwrap_or(&inputs["d"]).clone();
     let given = input["payload_sha256"].clone();
     let value = match value.as_str() {
         Some("the given D's") => given,
-        Some(file) if file.ends_with(".npy") && !file.contains(['/', ' ']) => json!(
-            input["path"]
-                .as_str()
-                .map(|path| Path::new(path).with_file_name(file))
-        ),
+        Some(file) if file.ends_with(".npy") && !file.contains(['/', ' ']) => {
+            let path = input["path"].as_str().map(Path::new);
+            json!(path.map(|path| path.with_file_name(file)))
+        }
         _ => value,
     };
     let parent = match above {
