@@ -24,6 +24,8 @@ fn the_report_is_that_of_the_other_engines() {
         // Each chain is a product of its own.
         "--arch hopper --dtype bf16 --schedule cublas-workspace --split-k 2 --d-dtype bf16",
         "--arch ampere --dtype int8",
+        // All chains of a block are one.
+        "--arch hopper --dtype e4m3 --schedule cutlass-fp8-promote",
         "--arch cdna3 --dtype fp16",
         "--arch cdna3 --dtype e4m3fnuz",
         "--arch rdna3 --dtype bf16 --instruction wmma",
@@ -33,6 +35,8 @@ fn the_report_is_that_of_the_other_engines() {
         let operands = format!("generate:1:normal:70x96 generate:2:normal:96x45 {words}");
         let operands = if words.contains("int8") {
             operands.replace("normal", "wide")
+        } else if words.contains("promote") {
+            operands.replace("96", "300")
         } else {
             operands
         };
@@ -59,6 +63,9 @@ fn the_report_is_that_of_the_other_engines() {
         let computed = used["multiply_adds"].as_u64().unwrap();
         // There is no shader of CDNA 2: the CPU computed, and the report says so.
         assert_eq!(computed > 0, !words.contains("cdna2"), "{words}: {used}");
+        if words.contains("promote") {
+            assert_eq!(used["tiles"], 6, "{used}");
+        }
         assert_eq!(
             used["tiles_computed_twice"].as_u64() > Some(0),
             computed > 0

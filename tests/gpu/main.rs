@@ -15,7 +15,9 @@ mod operands;
 mod support;
 
 mod agree;
+mod chains;
 mod command;
+mod mutants;
 mod wrong;
 
 use std::sync::Arc;

@@ -6,7 +6,8 @@ use tcverify::check::{Check, CheckError, Subject};
 use tcverify::emu::{Problem, Progress};
 use tcverify::engines::resources;
 use tcverify::gpu::{
-    CutRule, Device, DeviceInfo, FewUnit, FloorUnit, FusedUnit, Gpu, ShaderPlan, Unit, Vetted,
+    Chains, CutRule, Device, DeviceInfo, FewUnit, FloorUnit, FusedUnit, Gpu, ShaderPlan, Unit,
+    Vetted,
 };
 use tcverify::num::Rounding;
 
@@ -37,11 +38,12 @@ impl Device for Mistaken {
         &self,
         plan: &ShaderPlan,
         problem: &Problem,
+        chains: Chains,
         progress: Progress,
     ) -> Result<Vec<u32>, String> {
         let mut plan = plan.clone();
         (self.change)(&mut plan.unit);
-        self.sound.device.compute(&plan, problem, progress)
+        self.sound.device.compute(&plan, problem, chains, progress)
     }
 }
 
@@ -147,7 +149,7 @@ fn a_wrong_floor_fails_its_self_test() {
 #[test]
 fn a_wrong_group_of_few_products_fails_its_self_test() {
     let mistakes: [fn(&mut FewUnit, &mut [usize]); 5] = [
-        |unit, _| unit.product_bits -= 10,
+        |unit, _| unit.product_bits -= 1,
         |unit, _| unit.leading_bits -= 10,
         |unit, _| {
             unit.least_leading = unit

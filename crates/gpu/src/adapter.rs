@@ -9,7 +9,7 @@ use tcverify_emu::engine::Progress;
 use tcverify_tensor::{Plane, Problem};
 use wgpu::BufferUsages as Usage;
 
-use super::device::{Device, DeviceInfo};
+use super::device::{Chains, Device, DeviceInfo};
 use super::plan::{CHUNK, PANEL, QUAD, ShaderPlan};
 use super::shader::{TILE, source};
 
@@ -50,6 +50,17 @@ impl Adapter {
     /// # Errors
     /// If its driver refuses.
     pub fn open(&self) -> Result<Box<dyn Device>, String> {
+        self.open_with(source)
+    }
+
+    /// Makes it ready, with shaders of somebody else: tests hand over wrong ones.
+    ///
+    /// # Errors
+    /// If its driver refuses.
+    pub fn open_with(
+        &self,
+        source: impl Fn(&ShaderPlan) -> String + Send + Sync + 'static,
+    ) -> Result<Box<dyn Device>, String> {
         let limits = self.adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {
             required_limits: wgpu::Limits::default(),
@@ -78,6 +89,7 @@ impl Adapter {
             device,
             queue,
             side,
+            source: Box::new(source),
             troubles,
             pipelines: Mutex::default(),
         }))
@@ -108,6 +120,7 @@ struct Opened {
     device: wgpu::Device,
     queue: wgpu::Queue,
     side: usize,
+    source: Box<dyn Fn(&ShaderPlan) -> String + Send + Sync>,
     troubles: Arc<Troubles>,
     pipelines: Mutex<Vec<(ShaderPlan, wgpu::ComputePipeline)>>,
 }
@@ -129,6 +142,7 @@ impl Device for Opened {
         &self,
         plan: &ShaderPlan,
         problem: &Problem,
+        chains: Chains,
         progress: Progress,
     ) -> Result<Vec<u32>, String> {
         let Problem { m, n, .. } = *problem;
@@ -139,7 +153,7 @@ impl Device for Opened {
             for left in (0..n).step_by(self.side) {
                 let (rows, columns) = (top..m.min(top + self.side), left..n.min(left + self.side));
                 let part = problem.part(rows.clone(), columns.clone());
-                let block = self.start(plan, &pipeline, &part, progress)?;
+                let block = self.start((plan, &pipeline), &part, chains, progress)?;
                 let (buffer, submitted) = block;
                 let next = Pending {
                     buffer,
@@ -165,7 +179,7 @@ impl Opened {
         if let Some((_, pipeline)) = known.iter().find(|(known, _)| known == plan) {
             return Ok(pipeline.clone());
         }
-        let text = source(plan).into();
+        let text = (self.source)(plan).into();
         let module = wgpu::ShaderModuleDescriptor {
             label: None,
             source: wgpu::ShaderSource::Wgsl(text),
@@ -197,9 +211,9 @@ impl Opened {
     /// Sends a block of D on its way, some k after the others.
     fn start(
         &self,
-        plan: &ShaderPlan,
-        pipeline: &wgpu::ComputePipeline,
+        (plan, pipeline): (&ShaderPlan, &wgpu::ComputePipeline),
         problem: &Problem,
+        chains: Chains,
         progress: Progress,
     ) -> Result<(wgpu::Buffer, wgpu::SubmissionIndex), String> {
         let Problem { m, n, k, .. } = *problem;
@@ -207,7 +221,7 @@ impl Opened {
         let words = |lines: usize, bytes: usize| lines * deep * bytes / 4;
         let (a_bytes, b_bytes) = (plan.formats.a.bytes(), plan.formats.b.bytes());
         let input = Usage::STORAGE | Usage::COPY_DST;
-        let size = self.buffer(4, Usage::UNIFORM | Usage::COPY_DST);
+        let size = self.buffer(5, Usage::UNIFORM | Usage::COPY_DST);
         let a = self.buffer(words(m, a_bytes), input);
         let b = self.buffer(words(n, b_bytes), input);
         let codes = self.buffer(m * n, input | Usage::COPY_SRC);
@@ -227,6 +241,15 @@ impl Opened {
             .map(|_| [m, n].map(|lines| self.buffer(lines * blocks, input)));
         let mut bound = vec![&size, &a, &b, &codes];
         bound.extend(scales.iter().flatten());
+        let totals = plan.promotes.then(|| {
+            let totals = self.buffer(m * n, input | Usage::COPY_SRC);
+            // Adding to -0 changes nothing.
+            let zero = u32::from(chains.from_first) << 31;
+            let start = bytes_of(&vec![zero; m * n]);
+            self.queue.write_buffer(&totals, 0, &start);
+            totals
+        });
+        bound.extend(&totals);
         let entries = bound
             .iter()
             .zip(0..)
@@ -242,13 +265,19 @@ impl Opened {
         });
         let result = self.buffer(m * n, Usage::MAP_READ | Usage::COPY_DST);
         let mut submitted = Vec::new();
-        for start in (0..k).step_by(deep) {
-            let part = problem.part_k(start..k.min(start + deep));
+        let firsts = [0].into_iter().chain(chains.ends.iter().copied());
+        let parts = firsts.zip(chains.ends).flat_map(|(first, &end)| {
+            let starts = (first..end).step_by(deep);
+            starts.map(move |start| (start..end.min(start + deep), start + deep >= end))
+        });
+        for (range, ends) in parts {
+            let last = range.end == k;
+            let part = problem.part_k(range);
             let chunks = part.k.div_ceil(CHUNK);
             let of_a = packed(part.a.plane(0), a_bytes, chunks, plan.order());
             let of_b = packed(part.b.transposed().plane(0), b_bytes, chunks, plan.order());
             let quads = part.k.next_multiple_of(plan.step()) / QUAD;
-            let numbers = [m as u32, n as u32, quads as u32, blocks as u32];
+            let numbers = [m, n, quads, blocks, ends.into()].map(|number| number as u32);
             self.queue.write_buffer(&size, 0, &bytes_of(&numbers));
             self.queue.write_buffer(&a, 0, &of_a);
             self.queue.write_buffer(&b, 0, &of_b);
@@ -266,8 +295,9 @@ impl Opened {
                 pass.set_bind_group(0, &group, &[]);
                 pass.dispatch_workgroups(n.div_ceil(TILE) as u32, m.div_ceil(TILE) as u32, 1);
             }
-            if start + deep >= k {
-                encoder.copy_buffer_to_buffer(&codes, 0, &result, 0, 4 * (m * n) as u64);
+            if last {
+                let codes = totals.as_ref().unwrap_or(&codes);
+                encoder.copy_buffer_to_buffer(codes, 0, &result, 0, 4 * (m * n) as u64);
             }
             submitted.push(self.queue.submit([encoder.finish()]));
             if submitted.len() >= AHEAD {

@@ -54,7 +54,7 @@ impl Gpu {
 
     /// A device, if it passes its self-test for a model.
     pub fn if_sound(vetted: Arc<Vetted>, arithmetic: &Arithmetic) -> Option<OpenedDevice> {
-        let sound = vetted.vet(&shader(arithmetic)?, arithmetic).is_ok();
+        let sound = vetted.vet(&shader(arithmetic)?, arithmetic, None).is_ok();
         sound.then(|| Gpu::ready(vetted))
     }
 }

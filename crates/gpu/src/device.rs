@@ -31,11 +31,21 @@ impl std::fmt::Display for DeviceInfo {
     }
 }
 
+/// The chains of a product.
+#[derive(Clone, Copy, Debug)]
+pub struct Chains<'a> {
+    /// Where they end: k, ascending; the last one is the product's.
+    pub ends: &'a [usize],
+    /// Of a plan that promotes: whether totals start from the first chain's accumulators, not from +0 and those.
+    pub from_first: bool,
+}
+
 /// Something that runs shaders.
 pub trait Device: Send + Sync {
     fn info(&self) -> &DeviceInfo;
 
-    /// All of a product of one matrix, row by row: codes of the accumulator's format, or [`FLAG`].
+    /// All of a product of one matrix, row by row: codes of the accumulator's format, or [`FLAG`]. A plan that promotes adds
+    /// up chains; any other has one.
     ///
     /// # Errors
     /// What the device or its driver says: it is lost, or has no memory.
@@ -43,6 +53,7 @@ pub trait Device: Send + Sync {
         &self,
         plan: &ShaderPlan,
         problem: &Problem,
+        chains: Chains,
         progress: Progress,
     ) -> Result<Vec<u32>, String>;
 }

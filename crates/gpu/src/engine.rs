@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use tcverify_common::deadline;
-use tcverify_emu::engine::{DeviceUse, Engine, FastEngine, OpenedDevice, Work};
+use tcverify_emu::engine::{DeviceUse, Engine, FastEngine, OpenedDevice, Promotion, Work};
 use tcverify_emu::{Arithmetic, blocks};
 use tcverify_num::random::SplitMix64;
 use tcverify_tensor::{Block, Problem, Vectors};
@@ -71,11 +71,13 @@ impl Gpu {
     pub fn open(number: Option<u8>) -> Result<Arc<Vetted>, String> {
         use std::sync::Mutex;
 
-        // Opened once a process: drivers take long, and shaders are kept with their device.
-        static OPENED: Mutex<Vec<(usize, Arc<Vetted>)>> = Mutex::new(Vec::new());
+        // Opened once a process: drivers take long, and shaders are kept with their device. No driver's threads survive a
+        // fork.
+        static OPENED: Mutex<Vec<([usize; 2], Arc<Vetted>)>> = Mutex::new(Vec::new());
         let number = usize::from(number.unwrap_or(0));
+        let key = [number, std::process::id() as usize];
         let mut opened = OPENED.lock().expect("nothing panics with it");
-        if let Some((_, vetted)) = opened.iter().find(|(known, _)| *known == number) {
+        if let Some((_, vetted)) = opened.iter().find(|(known, _)| *known == key) {
             return Ok(vetted.clone());
         }
         let adapters = super::adapters();
@@ -87,7 +89,7 @@ impl Gpu {
         let device = adapter.open();
         let device = device.map_err(|reason| format!("{info} cannot be opened: {reason}"))?;
         let vetted = Arc::new(Vetted::new(device));
-        opened.push((number, vetted.clone()));
+        opened.push((key, vetted.clone()));
         Ok(vetted)
     }
 
@@ -131,17 +133,19 @@ impl Gpu {
         plan.filter(|plan| plan.takes(problem.k))
     }
 
-    /// Computes the rows of D from `first_row` on that `codes` has room for, and some of it again by the CPU. Returns how
-    /// many multiply-adds fell to the exact engine. Ends the work ([`deadline::fail`]) if the device fails or computes wrong.
+    /// Computes the rows of D from `first_row` on that `codes` has room for, or the totals of chains, and some of it again
+    /// by the CPU. Returns how many multiply-adds fell to the exact engine. Ends the work ([`deadline::fail`]) if the
+    /// device fails or computes wrong.
     fn by_shader(
         &self,
         (arithmetic, plan): (&Arithmetic, &ShaderPlan),
         work: Work,
+        promotion: Option<Promotion>,
         first_row: usize,
         codes: &mut [u64],
     ) -> u64 {
         let problem = work.problem;
-        let filled = fill::fill(work, plan, &self.vetted, first_row, codes);
+        let filled = fill::fill(work, plan, &self.vetted, promotion, first_row, codes);
         let exact = filled.unwrap_or_else(|reason| self.fail(&reason));
         let tiles = blocks(problem, first_row, codes.len() / problem.n, TILE);
         let drawn = self.draw(tiles.len());
@@ -156,8 +160,9 @@ impl Gpu {
             ) = tiles[tile].clone();
             let part = problem.matrix(batch).part(rows.clone(), columns.clone());
             let mut expected = vec![0; part.m * part.n];
-            let unheard = &deadline::unheard;
-            (self.on_cpu).fill(arithmetic, &part, 0, &mut expected, unheard);
+            fill::by_chains(&part, promotion, &mut expected, |part, out| {
+                (self.on_cpu).fill(arithmetic, part, 0, out, &deadline::unheard);
+            });
             let have = |i: usize| {
                 let (row, column) = (i / part.n, i % part.n);
                 codes[(at + row) * problem.n + columns.start + column]
@@ -181,6 +186,13 @@ impl Gpu {
         self.tiles.fetch_add(tiles.len() as u64, Ordering::Relaxed);
         self.twice.fetch_add(drawn.len() as u64, Ordering::Relaxed);
         exact
+    }
+
+    fn cpu(&self) -> Option<&'static dyn FastEngine> {
+        match self.on_cpu {
+            Engine::With(fast) => Some(fast),
+            Engine::Exact => None,
+        }
     }
 
     /// Why it ended the work, if it did: the replay then unwinds, which a check turns into an error.
@@ -223,7 +235,7 @@ impl FastEngine for Gpu {
         out: &mut [u64],
     ) -> Option<u64> {
         match self.plan(arithmetic, work.problem) {
-            Some(plan) => Some(self.by_shader((arithmetic, &plan), work, first_row, out)),
+            Some(plan) => Some(self.by_shader((arithmetic, &plan), work, None, first_row, out)),
             None => {
                 let Work {
                     problem, progress, ..
@@ -231,6 +243,41 @@ impl FastEngine for Gpu {
                 Some((self.on_cpu).fill(arithmetic, problem, first_row, out, progress))
             }
         }
+    }
+
+    fn promotes(&self, arithmetic: &Arithmetic) -> bool {
+        let by_shader = || shader(arithmetic)?.promoting();
+        by_shader().is_some() || self.cpu().is_some_and(|cpu| cpu.promotes(arithmetic))
+    }
+
+    fn promoted(
+        &self,
+        arithmetic: &Arithmetic,
+        work: Work,
+        promotion: Promotion,
+    ) -> Option<(Vec<u32>, u64)> {
+        let Some(plan) = self.plan(arithmetic, work.problem) else {
+            return self.cpu()?.promoted(arithmetic, work, promotion);
+        };
+        // One chain is what it is; of more, each has whole steps.
+        let alone = promotion.ends.len() == 1 && promotion.from_first;
+        let (plan, promotion) = if alone {
+            (plan, None)
+        } else {
+            (plan.promoting()?, Some(promotion))
+        };
+        let takes = |promotion: Promotion| {
+            let firsts = [0].into_iter().chain(promotion.ends.iter().copied());
+            let mut lengths = firsts.zip(promotion.ends).map(|(first, end)| end - first);
+            promotion.merge.is_sum() && lengths.all(|length| plan.takes(length))
+        };
+        if !promotion.is_none_or(takes) {
+            return None;
+        }
+        let mut codes = vec![0; work.problem.m * work.problem.n];
+        let exact = self.by_shader((arithmetic, &plan), work, promotion, 0, &mut codes);
+        let totals = codes.into_iter().map(|code| code as u32);
+        Some((totals.collect(), exact))
     }
 
     fn vectors(&self) -> Vectors {

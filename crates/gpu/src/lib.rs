@@ -26,7 +26,7 @@ mod shader;
 #[cfg(feature = "wgpu")]
 pub use adapter::{Adapter, adapters};
 pub use auto::preferred;
-pub use device::{Device, DeviceInfo, FLAG};
+pub use device::{Chains, Device, DeviceInfo, FLAG};
 pub use engine::Gpu;
 pub use fill::Vetted;
 pub use models::shader;

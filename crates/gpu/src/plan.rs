@@ -22,6 +22,8 @@ pub(crate) const QUAD: usize = 4;
 pub struct ShaderPlan {
     pub formats: Formats,
     pub unit: Unit,
+    /// Whether the accumulators of chains are added to totals in f32, to nearest even.
+    pub promotes: bool,
 }
 
 /// The kinds of shader.
@@ -63,7 +65,7 @@ impl ShaderPlan {
     /// Fused dot-adds; none if 32 bits do not hold their sums.
     pub fn fused(unit: FusedUnit, formats: Formats) -> Option<ShaderPlan> {
         let unit = unit.suits(formats).then_some(Unit::Fused(unit))?;
-        Some(ShaderPlan { formats, unit })
+        Some(ShaderPlan::alone(unit, formats))
     }
 
     /// Two dot-adds in turn; `order` has the k of the first, then those of the second.
@@ -72,15 +74,14 @@ impl ShaderPlan {
         if !full || formats.scale.is_some() || !half.suits(formats) {
             return None;
         }
-        let unit = Unit::Halves { half, order };
-        Some(ShaderPlan { formats, unit })
+        Some(ShaderPlan::alone(Unit::Halves { half, order }, formats))
     }
 
     /// Floored dot-adds; none if 32 bits do not hold their parts.
     pub fn floor(unit: FloorUnit, formats: Formats) -> Option<ShaderPlan> {
         let order = unit.order();
         let unit = unit.suits(formats).then_some(Unit::Floor { unit, order })?;
-        Some(ShaderPlan { formats, unit })
+        Some(ShaderPlan::alone(unit, formats))
     }
 
     /// A few products at a time; `groups` says which group of an instruction comes when. None if 32 bits do not hold their
@@ -93,8 +94,7 @@ impl ShaderPlan {
         }
         let of_group = |group: &usize| group * unit.size..(group + 1) * unit.size;
         let order = groups.iter().flat_map(of_group).collect();
-        let unit = Unit::Few { unit, order };
-        Some(ShaderPlan { formats, unit })
+        Some(ShaderPlan::alone(Unit::Few { unit, order }, formats))
     }
 
     /// Sums of products of integers.
@@ -107,7 +107,29 @@ impl ShaderPlan {
         let divides = |group: usize| group.is_multiple_of(QUAD) && CHUNK.is_multiple_of(group);
         let possible = possible && clamped.is_none_or(divides);
         let unit = Unit::Integers { clamped };
-        possible.then_some(ShaderPlan { formats, unit })
+        possible.then(|| ShaderPlan::alone(unit, formats))
+    }
+
+    fn alone(unit: Unit, formats: Formats) -> ShaderPlan {
+        ShaderPlan {
+            formats,
+            unit,
+            promotes: false,
+        }
+    }
+
+    /// The plan that also adds up chains; none if its numbers are not f32, with subnormal ones.
+    pub fn promoting(&self) -> Option<ShaderPlan> {
+        let flushes = |rule| matches!(rule, CutRule::Complement { flush_sums, .. } if flush_sums);
+        let flushes = matches!(&self.unit, Unit::Few { unit, .. } if flushes(unit.rule));
+        let Formats {
+            accumulator, scale, ..
+        } = self.formats;
+        let possible = accumulator == Format::Fp32 && scale.is_none() && !flushes;
+        possible.then(|| ShaderPlan {
+            promotes: true,
+            ..self.clone()
+        })
     }
 
     /// The k of one step.

@@ -1,38 +1,57 @@
 //! Products of awkward numbers by a device and by the exact engine, before the first use: a wrong driver must not become
 //! a wrong verdict.
 
-use tcverify_emu::engine::{ExactEngine, Specials, TestNumbers, TestProduct};
-use tcverify_tensor::Block;
+use tcverify_emu::engine::{ExactEngine, Promotion, TestNumbers, TestProduct};
 
-use super::device::{Device, FLAG};
+use super::device::{Chains, Device, FLAG};
+use super::fill::by_exact_engine;
 use super::plan::ShaderPlan;
 
 /// Rows, columns and k: parts of tiles, and of the k that a workgroup takes.
 const ROWS: usize = 35;
 const COLUMNS: usize = 37;
-/// The first of them that a shader takes.
-const K: [usize; 2] = [141, 143];
+/// A step of groups of two ends in a product, not in zeros.
+const K: usize = 143;
+/// One step or two, where the next ones would hide what a rounding did.
+const FEW_K: usize = 15;
+/// Where chains end before, if they are added up.
+const ENDS: [usize; 2] = [32, 96];
 
-/// Compares a device with the exact engine.
+/// Compares a device with the exact engine; a plan that promotes needs what adds up chains.
 ///
 /// # Errors
 /// If they differ, or the device leaves too much to the exact engine, or fails.
-pub fn run(device: &dyn Device, plan: &ShaderPlan, exact: &dyn ExactEngine) -> Result<(), String> {
+pub fn run(
+    device: &dyn Device,
+    plan: &ShaderPlan,
+    exact: &dyn ExactEngine,
+    promotion: Option<Promotion>,
+) -> Result<(), String> {
     let [m, n] = [ROWS, COLUMNS];
-    let k = K.into_iter().find(|&k| plan.takes(k));
-    let k = k.expect("every shader takes one of them");
     let mut own = 0;
-    for numbers in TestNumbers::ALL {
+    for (i, numbers) in TestNumbers::ALL.into_iter().enumerate() {
+        let k = match numbers {
+            TestNumbers::Cancelling | TestNumbers::Opposite | TestNumbers::Low => FEW_K,
+            _ => K,
+        };
+        let before = ENDS
+            .into_iter()
+            .filter(|&end| promotion.is_some() && end < k);
+        let ends: Vec<usize> = before.chain([k]).collect();
+        let chains = Chains {
+            ends: &ends,
+            from_first: i % 2 == 0,
+        };
         let product = TestProduct::new(plan.formats, [m, n, k], numbers);
         let problem = product.problem();
-        let have = device.compute(plan, &problem, &|_| {})?;
-        let mut want = product.c_codes.clone();
-        let block = Block {
-            batch: 0,
-            rows: 0..m,
-            columns: 0..n,
-        };
-        exact.accumulate(&problem, &block, 0..k, Specials::Themselves, &mut want);
+        let have = device.compute(plan, &problem, chains, &|_| {})?;
+        let promotion = promotion.map(|promotion| Promotion {
+            ends: chains.ends,
+            from_first: chains.from_first,
+            ..promotion
+        });
+        let mut want = vec![0; m * n];
+        by_exact_engine(&problem, exact, promotion, &mut want);
         for (i, (&have, &want)) in have.iter().zip(&want).enumerate() {
             if plan.flags() && have == FLAG {
                 continue;

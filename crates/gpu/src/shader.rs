@@ -32,6 +32,16 @@ pub fn source(plan: &ShaderPlan) -> String {
     }
     text += include_str!("shader/main.wgsl");
     text += "\n";
+    if plan.promotes || matches!(plan.unit, Unit::Halves { .. }) {
+        text += include_str!("shader/sum.wgsl");
+        text += "\n";
+    }
+    text += if plan.promotes {
+        include_str!("shader/promoted.wgsl")
+    } else {
+        include_str!("shader/alone.wgsl")
+    };
+    text += "\n";
     let rule = match &plan.unit {
         Unit::Few { unit, .. } => Some(unit.rule),
         _ => None,

@@ -18,16 +18,25 @@ pub enum TestNumbers {
     Tiny,
     /// Zeros, and a few of those: whole groups of zeros beside the smallest C.
     Sparse,
+    /// Products that cancel the ones before, or nearly, beside a C of any size: low bits and signs of zeros reach the result.
+    Cancelling,
+    /// The same two by two, which parts of a step cut differently.
+    Opposite,
+    /// The smallest A: results at the end of the normal numbers.
+    Low,
 }
 
 impl TestNumbers {
-    pub const ALL: [TestNumbers; 6] = [
+    pub const ALL: [TestNumbers; 9] = [
         TestNumbers::Near,
         TestNumbers::Wide,
         TestNumbers::Any,
         TestNumbers::Full,
         TestNumbers::Tiny,
         TestNumbers::Sparse,
+        TestNumbers::Cancelling,
+        TestNumbers::Opposite,
+        TestNumbers::Low,
     ];
 }
 
@@ -46,27 +55,42 @@ impl TestProduct {
     /// A product of so many rows, columns and k.
     pub fn new(formats: Formats, [m, n, k]: [usize; 3], numbers: TestNumbers) -> TestProduct {
         let mut random = SplitMix64(numbers as u64);
-        let mut matrix = |format: Format, rows: usize, columns: usize, numbers| {
-            let codes: Vec<_> = (0..rows * columns)
-                .map(|i| {
-                    let code = code(format, numbers, random.word());
-                    // Specials in a few lines alone, or they would be all that there is.
-                    let finite = format.unpack(code).class == Class::Finite;
-                    let allowed = finite || (i / columns) % 16 == 3;
-                    if allowed { code } else { 0 }
-                })
-                .collect();
+        let mut matrix = |format: Format, rows: usize, columns: usize, numbers, sign: u64| {
+            let back = match numbers {
+                TestNumbers::Cancelling => 1,
+                TestNumbers::Opposite => 2,
+                _ => columns,
+            };
+            let mut codes = Vec::with_capacity(rows * columns);
+            for i in 0..rows * columns {
+                let word = random.word();
+                let code = if i % columns / back % 2 == 1 {
+                    // The number before, now and then its neighbour.
+                    let other = u64::from(word.is_multiple_of(16)) << format.ignored_bits();
+                    codes[i - back] ^ sign ^ other
+                } else {
+                    code(format, numbers, word)
+                };
+                // Specials in a few lines alone, or they would be all that there is.
+                let finite = format.unpack(code).class == Class::Finite;
+                let allowed = finite || (i / columns) % 16 == 3;
+                codes.push(if allowed { code } else { 0 });
+            }
             codes
         };
-        let a = matrix(formats.a, m, k, numbers);
-        let columns = matrix(formats.b, n, k, numbers);
-        let b: Vec<_> = (0..k * n).map(|i| columns[i % n * k + i / n]).collect();
-        let addend = match numbers {
-            TestNumbers::Near | TestNumbers::Full => TestNumbers::Near,
-            TestNumbers::Wide | TestNumbers::Any => TestNumbers::Wide,
-            TestNumbers::Tiny | TestNumbers::Sparse => TestNumbers::Tiny,
+        let (of_a, of_b, addend) = match numbers {
+            TestNumbers::Near | TestNumbers::Full => (numbers, numbers, TestNumbers::Near),
+            TestNumbers::Wide
+            | TestNumbers::Any
+            | TestNumbers::Cancelling
+            | TestNumbers::Opposite => (numbers, numbers, TestNumbers::Wide),
+            TestNumbers::Tiny | TestNumbers::Sparse => (numbers, numbers, TestNumbers::Tiny),
+            TestNumbers::Low => (TestNumbers::Tiny, TestNumbers::Near, TestNumbers::Tiny),
         };
-        let c_codes = matrix(formats.addend, m, n, addend);
+        let a = matrix(formats.a, m, k, of_a, formats.a.sign_mask());
+        let columns = matrix(formats.b, n, k, of_b, 0);
+        let b: Vec<_> = (0..k * n).map(|i| columns[i % n * k + i / n]).collect();
+        let c_codes = matrix(formats.addend, m, n, addend, 0);
         let (mut scales, mut block) = (None, 0);
         if let Some(scale) = formats.scale {
             block = scale.block;
@@ -117,13 +141,15 @@ fn code(format: Format, numbers: TestNumbers, random: u64) -> u64 {
     let near = (format.bias() as u64).saturating_sub(2).max(1);
     let (field, fraction) = match numbers {
         TestNumbers::Near => (spread(near, 4), random & ones),
-        TestNumbers::Wide if draw.is_multiple_of(8) => (0, 0),
+        TestNumbers::Wide | TestNumbers::Cancelling if draw.is_multiple_of(8) => (0, 0),
+        TestNumbers::Cancelling => (spread(near.saturating_sub(5), 12), random & ones),
+        TestNumbers::Opposite => (spread(near, 8), random & ones),
         TestNumbers::Wide => (spread(near.saturating_sub(16), 36), random & ones),
         TestNumbers::Any => return any,
         TestNumbers::Full => (format.bias() as u64, ones),
         TestNumbers::Tiny if draw.is_multiple_of(16) => (0, 0),
         TestNumbers::Sparse if !draw.is_multiple_of(8) => (0, 0),
-        TestNumbers::Tiny | TestNumbers::Sparse => (spread(0, 3), random & ones),
+        _ => (spread(0, 3), random & ones),
     };
     let positive = numbers == TestNumbers::Full || random >> 63 == 0;
     let sign = if positive { 0 } else { format.sign_mask() };
@@ -135,7 +161,8 @@ fn scale_code(scale: Scale, numbers: TestNumbers, random: u64) -> u64 {
     let one = (scale.format.bias() as u64) << scale.format.fraction_bits();
     match numbers {
         TestNumbers::Near | TestNumbers::Full => one + random % 5 - 2,
-        TestNumbers::Wide => one + random % 41 - 20,
+        TestNumbers::Cancelling | TestNumbers::Opposite => one,
+        TestNumbers::Wide | TestNumbers::Low => one + random % 41 - 20,
         TestNumbers::Any if random.is_multiple_of(64) => scale.format.max_code(),
         TestNumbers::Any => one + random % 101 - 50,
         // Products near where results leave the normal numbers.

@@ -52,4 +52,7 @@ pub struct Promotion<'p> {
 pub trait Merging: Sync {
     /// Adds `sums` to `main`: neighbouring elements of a row from `at` (row, column) on, all f32 codes.
     fn merge(&self, chain: usize, at: [usize; 2], main: &mut [u32], sums: &[u32]);
+
+    /// Whether that is `main + sum` everywhere, to nearest even.
+    fn is_sum(&self) -> bool;
 }

@@ -338,6 +338,10 @@ impl<O: Ops> Merging for Merger<O> {
             sums,
         });
     }
+
+    fn is_sum(&self) -> bool {
+        self.scales.is_none()
+    }
 }
 
 /// The scales of a block of D at one k.

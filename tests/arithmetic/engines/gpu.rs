@@ -7,7 +7,7 @@ use serde_json::json;
 use tcverify::check::{Check, CheckError, Prepared, Subject};
 use tcverify::emu::{Arithmetic, Catalogue, Problem, Progress, Replay};
 use tcverify::engines::resources;
-use tcverify::gpu::{Device, DeviceInfo, Gpu, ShaderPlan, Vetted, shader};
+use tcverify::gpu::{Chains, Device, DeviceInfo, Gpu, ShaderPlan, Vetted, shader};
 use tcverify::kernels::Platform;
 use tcverify::report::Report;
 
@@ -28,7 +28,13 @@ impl Device for Simulated {
         &self.info
     }
 
-    fn compute(&self, _: &ShaderPlan, problem: &Problem, _: Progress) -> Result<Vec<u32>, String> {
+    fn compute(
+        &self,
+        _: &ShaderPlan,
+        problem: &Problem,
+        _: Chains,
+        _: Progress,
+    ) -> Result<Vec<u32>, String> {
         let replay = Replay {
             problem: *problem,
             arithmetic: &self.arithmetic,
@@ -45,7 +51,7 @@ impl Device for Simulated {
 }
 
 /// Products of a self-test.
-const SELF_TEST: usize = 6;
+const SELF_TEST: usize = 9;
 
 fn prepared(d: Option<&str>) -> Prepared {
     let mut check = json!({

@@ -7,6 +7,8 @@ struct Size {
     quads: u32,
     // Scales of a line.
     scales: u32,
+    // Whether chains end here: 1, or else 0.
+    ends: u32,
 }
 @group(0) @binding(0) var<uniform> size: Size;
 // Codes, each row of A and each column of B together.
@@ -24,10 +26,6 @@ var<workgroup> b_exponents: array<vec4<i32>, 256>;
 fn started(row: u32, column: u32) -> u32 {
     if (row >= size.rows || column >= size.columns) { return 0u; }
     return accumulators[row * size.columns + column];
-}
-
-fn finished(row: u32, column: u32, code: u32) {
-    if (row < size.rows && column < size.columns) { accumulators[row * size.columns + column] = code; }
 }
 
 fn chunks() -> u32 { return (size.quads + 7u) / 8u; }
