@@ -12,6 +12,7 @@ use tcverify_emu::{Arithmetic, blocks};
 use tcverify_num::random::SplitMix64;
 use tcverify_tensor::{Block, Problem, Vectors};
 
+use super::chains::by_chains;
 use super::device::DeviceInfo;
 use super::fill::{self, Vetted};
 use super::models::shader;
@@ -160,7 +161,7 @@ impl Gpu {
             ) = tiles[tile].clone();
             let part = problem.matrix(batch).part(rows.clone(), columns.clone());
             let mut expected = vec![0; part.m * part.n];
-            fill::by_chains(&part, promotion, &mut expected, |part, out| {
+            by_chains(&part, promotion, &mut expected, |part, out| {
                 (self.on_cpu).fill(arithmetic, part, 0, out, &deadline::unheard);
             });
             let have = |i: usize| {

@@ -7,12 +7,14 @@
 //! * `shader`: its text, in WGSL.
 //! * `device`: something that runs it.
 //! * `fill`: products by a device, and the elements that it leaves to the exact engine.
+//! * `chains`: the same by their chains on the CPU, where a schedule promotes.
 //! * `selftest`: no device is used before it agrees with the exact engine.
 //! * `adapter`: the GPUs of this machine (feature `wgpu`).
 
 #[cfg(feature = "wgpu")]
 mod adapter;
 mod auto;
+mod chains;
 #[cfg(all(test, feature = "wgpu"))]
 mod cost;
 mod device;

@@ -3,8 +3,8 @@
 
 use tcverify_emu::engine::{ExactEngine, Promotion, TestNumbers, TestProduct};
 
+use super::chains::by_exact_engine;
 use super::device::{Chains, Device, FLAG};
-use super::fill::by_exact_engine;
 use super::plan::ShaderPlan;
 
 /// Rows, columns and k: parts of tiles, and of the k that a workgroup takes.
