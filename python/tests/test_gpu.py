@@ -76,3 +76,18 @@ except tcverify.CheckError as error:
 """
     run = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, env=NO_DRIVER, timeout=120)
     assert run.returncode == 0 and "no GPU was found" in run.stdout, run
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_forked_child_opens_its_own_gpu(gpu: str) -> None:
+    lines = """
+import multiprocessing, numpy as np, tcverify
+a = np.ones((64, 64), np.float16)
+def replayed(_):
+    return tcverify.replay(a, a, arch="h100", engine="gpu").tobytes()
+own = replayed(0)
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    assert pool.map_async(replayed, [0]).get(60) == [own]
+"""
+    run = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run
