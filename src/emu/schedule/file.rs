@@ -121,8 +121,10 @@ pub struct UnknownSchedule(String);
 /// The name that is hardly another, or those that contain it, or all.
 fn meant(name: &str) -> String {
     let names = || presets().iter().map(|preset| preset.name.as_str());
+    // What is much longer than a name is near to none, and comparing takes as long as it is.
     let distance = |near: &&str| strsim::damerau_levenshtein(near, name);
-    let mistyped = names().min_by_key(distance);
+    let comparable = names().filter(|near| name.len() <= near.len() + 8);
+    let mistyped = comparable.min_by_key(distance);
     let near: Vec<_> = match mistyped.filter(|near| distance(near) <= 2) {
         Some(near) => vec![near],
         None => names()

@@ -148,3 +148,18 @@ fn a_report_is_verified_within_limits() {
     folder.write("r.json", asked(&honest, [8, 64, 8], "fast"));
     verify("").expect(0);
 }
+
+/// A name is compared with those of schedules only if it is about as long.
+#[test]
+fn a_long_name_of_a_schedule_takes_no_time() {
+    let folder = Folder::new();
+    let case = json!({
+        "name": "one", "arch": "h100", "dtype": "bf16", "a": "generate:1:normal:8x64",
+        "b": "generate:2:normal:64x8", "d_digest": "7".repeat(64), "schedule": "x".repeat(8_000_000),
+    });
+    let manifest = json!({"schema": "tcverify.manifest/1", "cases": [case]});
+    folder.write("m.json", manifest.to_string());
+    let begun = Instant::now();
+    folder.tcverify("batch m.json -q").expect(2);
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}
