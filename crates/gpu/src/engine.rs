@@ -258,7 +258,8 @@ impl FastEngine for Gpu {
         promotion: Promotion,
     ) -> Option<(Vec<u32>, u64)> {
         let Some(plan) = self.plan(arithmetic, work.problem) else {
-            return self.cpu()?.promoted(arithmetic, work, promotion);
+            let cpu = self.cpu().filter(|cpu| cpu.promotes(arithmetic))?;
+            return cpu.promoted(arithmetic, work, promotion);
         };
         // One chain is what it is; of more, each has whole steps.
         let alone = promotion.ends.len() == 1 && promotion.from_first;
