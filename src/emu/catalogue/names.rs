@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use crate::Architecture;
+use crate::common::words::from_json;
 
 /// A GPU or family that the catalogue does not describe.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -36,7 +37,7 @@ impl OfTarget {
         static ALL: OnceLock<Vec<OfTarget>> = OnceLock::new();
         ALL.get_or_init(|| {
             let text = include_str!("gpus.json");
-            serde_json::from_str(text).expect("built-in list")
+            from_json(text).expect("built-in list")
         })
     }
 
@@ -61,7 +62,7 @@ impl NotModelled {
         static ALL: OnceLock<Vec<NotModelled>> = OnceLock::new();
         ALL.get_or_init(|| {
             let text = include_str!("not-modelled.json");
-            serde_json::from_str(text).expect("built-in list")
+            from_json(text).expect("built-in list")
         })
     }
 }
