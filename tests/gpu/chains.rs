@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tcverify::emu::engine::{Merging, Promotion, Work};
-use tcverify::emu::{Engine, FastEngine, Problem};
-use tcverify::gpu::{Vetted, adapters, shader, source};
+use tcverify::emu::{Arithmetic, Engine, FastEngine, Problem};
+use tcverify::gpu::{Gpu, Vetted, adapters, shader, source};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
@@ -200,5 +200,60 @@ fn wrong_sums_of_chains_fail_the_self_test() {
             !from.is_empty(),
             "{from}: {failure}"
         );
+    }
+}
+
+/// An engine of the CPU that promotes only what it says.
+#[derive(Debug)]
+struct Promoting(bool);
+
+impl FastEngine for Promoting {
+    fn computes(&self, _: &Arithmetic) -> bool {
+        false
+    }
+
+    fn fill(&self, _: &Arithmetic, _: Work, _: usize, _: &mut [u64]) -> Option<u64> {
+        None
+    }
+
+    fn promotes(&self, _: &Arithmetic) -> bool {
+        self.0
+    }
+
+    fn promoted(&self, _: &Arithmetic, _: Work, _: Promotion) -> Option<(Vec<u32>, u64)> {
+        assert!(self.0, "it was asked for what it does not promote");
+        Some((vec![7], 0))
+    }
+}
+
+/// What is too small for a device goes to the CPU, if that promotes it.
+#[test]
+fn small_chains_go_to_a_cpu_that_promotes_them() {
+    let Some(device) = adapter() else { return };
+    let model = models::named("hopper wgmma fp16*fp16->fp32");
+    let zeros = |rows, columns| {
+        Tensor::from_codes(Format::Fp16, vec![rows, columns], &vec![0; rows * columns])
+    };
+    let (a, b) = (zeros(1, 64), zeros(64, 1));
+    let problem = Problem::new(a.planes(), b.planes(), None).unwrap();
+    let promotion = Promotion {
+        ends: &[32, 64],
+        from_first: true,
+        merge: &Sum,
+    };
+    for (cpu, want) in [
+        (&Promoting(true), Some((vec![7], 0))),
+        (&Promoting(false), None),
+    ] {
+        let gpu = Gpu::new(device.clone(), Engine::With(cpu), 1);
+        assert!(gpu.promotes(&model.arithmetic));
+        let work = Work {
+            problem: &problem,
+            formats: model.arithmetic.formats(),
+            exact: &model.arithmetic,
+            progress: &|_| {},
+        };
+        let found = gpu.promoted(&model.arithmetic, work, promotion);
+        assert_eq!(found, want, "{cpu:?}");
     }
 }
