@@ -11,7 +11,6 @@ pub use names::NotModelled;
 use names::{Maker, OfTarget, Spelled, bare_capability, nearest, normalised};
 
 use super::model::{Architecture, Instruction, Rule};
-use crate::common::words::from_json;
 
 const FILES: &[&str] = &[
     include_str!("volta.json"),
@@ -132,7 +131,7 @@ impl Catalogue {
     pub fn builtin() -> &'static Catalogue {
         static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
         CATALOGUE.get_or_init(|| {
-            let parse = |text: &&str| from_json(text).expect("built-in architecture");
+            let parse = |text: &&str| serde_json::from_str(text).expect("built-in architecture");
             let architectures: Vec<Architecture> = FILES.iter().map(parse).collect();
             Catalogue {
                 named: named(&architectures),

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use crate::Architecture;
-use crate::common::words::from_json;
 
 /// A GPU or family that the catalogue does not describe.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -37,7 +36,7 @@ impl OfTarget {
         static ALL: OnceLock<Vec<OfTarget>> = OnceLock::new();
         ALL.get_or_init(|| {
             let text = include_str!("gpus.json");
-            from_json(text).expect("built-in list")
+            serde_json::from_str(text).expect("built-in list")
         })
     }
 
@@ -62,7 +61,7 @@ impl NotModelled {
         static ALL: OnceLock<Vec<NotModelled>> = OnceLock::new();
         ALL.get_or_init(|| {
             let text = include_str!("not-modelled.json");
-            from_json(text).expect("built-in list")
+            serde_json::from_str(text).expect("built-in list")
         })
     }
 }
