@@ -45,6 +45,19 @@ impl Merging for Unknown {
     }
 }
 
+fn zeros(shape: [usize; 2]) -> Tensor {
+    Tensor::from_codes(Format::Fp16, shape.to_vec(), &vec![0; shape[0] * shape[1]])
+}
+
+fn work<'a>(arithmetic: &'a Arithmetic, problem: &'a Problem<'a>) -> Work<'a> {
+    Work {
+        problem,
+        formats: arithmetic.formats(),
+        exact: arithmetic,
+        progress: &|_| {},
+    }
+}
+
 /// Chain by chain, by the exact engine.
 fn expected(case: &Case, problem: &Problem, promotion: Promotion) -> Vec<u32> {
     let mut totals = vec![0; problem.m * problem.n];
@@ -107,12 +120,7 @@ fn chains_are_added_up_as_the_exact_engine_would() {
             from_first: random.once_in(2),
             merge: &Sum,
         };
-        let work = Work {
-            problem: &problem,
-            formats: model.arithmetic.formats(),
-            exact: &model.arithmetic,
-            progress: &|_| {},
-        };
+        let work = work(&model.arithmetic, &problem);
         let want = expected(&case, &problem, promotion);
         let gpu = gpu(&device, seed as u64);
         assert!(gpu.promotes(&model.arithmetic));
@@ -158,10 +166,7 @@ fn wrong_sums_of_chains_fail_the_self_test() {
         return;
     }
     let model = models::named("hopper wgmma fp16*fp16->fp32");
-    let zeros = |rows, columns| {
-        Tensor::from_codes(Format::Fp16, vec![rows, columns], &vec![0; rows * columns])
-    };
-    let (a, b) = (zeros(32, 64), zeros(64, 32));
+    let (a, b) = (zeros([32, 64]), zeros([64, 32]));
     let problem = Problem::new(a.planes(), b.planes(), None).unwrap();
     for (from, to) in [
         // No difference; the last bit; the start of a chain.
@@ -184,12 +189,7 @@ fn wrong_sums_of_chains_fail_the_self_test() {
             from_first: true,
             merge: &Sum,
         };
-        let work = Work {
-            problem: &problem,
-            formats: model.arithmetic.formats(),
-            exact: &model.arithmetic,
-            progress: &|_| {},
-        };
+        let work = work(&model.arithmetic, &problem);
         let ended = catch_unwind(AssertUnwindSafe(|| {
             gpu.promoted(&model.arithmetic, work, promotion)
         }));
@@ -231,10 +231,7 @@ impl FastEngine for Promoting {
 fn small_chains_go_to_a_cpu_that_promotes_them() {
     let Some(device) = adapter() else { return };
     let model = models::named("hopper wgmma fp16*fp16->fp32");
-    let zeros = |rows, columns| {
-        Tensor::from_codes(Format::Fp16, vec![rows, columns], &vec![0; rows * columns])
-    };
-    let (a, b) = (zeros(1, 64), zeros(64, 1));
+    let (a, b) = (zeros([1, 64]), zeros([64, 1]));
     let problem = Problem::new(a.planes(), b.planes(), None).unwrap();
     let promotion = Promotion {
         ends: &[32, 64],
@@ -247,12 +244,7 @@ fn small_chains_go_to_a_cpu_that_promotes_them() {
     ] {
         let gpu = Gpu::new(device.clone(), Engine::With(cpu), 1);
         assert!(gpu.promotes(&model.arithmetic));
-        let work = Work {
-            problem: &problem,
-            formats: model.arithmetic.formats(),
-            exact: &model.arithmetic,
-            progress: &|_| {},
-        };
+        let work = work(&model.arithmetic, &problem);
         let found = gpu.promoted(&model.arithmetic, work, promotion);
         assert_eq!(found, want, "{cpu:?}");
     }
